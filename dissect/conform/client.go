@@ -50,8 +50,6 @@ type Client struct {
 	objects   []wire.ObjectID
 	restored  []wire.ObjectID // those of them with made-up creations
 
-	wide      [2]bool // by class: a number from it has had more than 8 bits
-	held      [2]held
 	streams   [2]stream // of the host's messages to it, and of its own
 	shown     int       // frame of its latest message that the host has acknowledged
 	spokeAt   int       // frame of its latest datagram

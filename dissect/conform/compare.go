@@ -531,9 +531,6 @@ func (c *comparer) output(e *Event) {
 	c.work.allowed += stepsEach
 	c.place(d, &c.got)
 	x := d.choose(&c.got)
-	if x == nil && c.t.copied(e) {
-		x = d.choose(&c.got)
-	}
 	if x != nil {
 		c.pair(d, x, &c.got)
 		return

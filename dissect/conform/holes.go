@@ -1,28 +1,23 @@
 package conform
 
-import "sort"
+// Limits of what the numbers of messages tell.
+const (
+	maxGap   = 1024 // missing numbers one after another that are counted; more are rather a damaged number, or one that the sender made up
+	maxAhead = 64   // numbers before the first one of a client, or above the last one that came
+)
 
-// maxHoles bounds the holes that are remembered of one direction.
-const maxHoles = 256
-
-// A hole is a range of sequence numbers that the capture does not hold.
-type hole struct {
-	lo, hi int64 // hi is the number behind the last
-	jump   bool  // it is too long to be counted
-}
-
-// holes are the missing numbers of one sender's messages of one class, as the
-// tracker of the pipeline reports them.
+// holes count the missing numbers of one sender's messages of one class, which the
+// tracker of the pipeline reports.
 type holes struct {
-	list   []hole // the latest, in the order of their numbers
-	seen   int    // numbers that came
-	lost   int    // numbers that have not come
-	late   int    // numbers that were missing for a time, so an earlier transmission is not in the capture
-	jumps  int    // holes too long to be counted
+	seen   int // numbers that came
+	lost   int // numbers that have not come
+	late   int // numbers that were missing for a time, so an earlier transmission is not in the capture
+	jumps  int // holes too long to be counted
 	begun  bool
-	before bool // an earlier transmission of the latest is not in the capture
-	inPart bool
-	part   int64 // number of a message with missing fragments
+	before bool  // an earlier transmission of the latest is not in the capture
+	first  int64 // the first number that came, if it should have been 0
+	jump   int64 // the number behind the latest hole too long to be counted
+	part   int64 // number behind a message with missing fragments, 0 if there is none
 	next   int64
 	proven int64 // number behind the last that the receiver has acknowledged, if above next
 }
@@ -32,21 +27,29 @@ func (h *holes) begin() { *h = holes{begun: true} }
 
 // take takes the number of a message that is no repetition.
 func (h *holes) take(number int64, gap int, late bool) {
-	if h.seen == 0 && gap == 0 && number > 0 && number <= maxHeld && h.begun {
-		gap = int(number)
+	if h.seen == 0 && gap == 0 && number > 0 && number <= maxAhead && h.begun {
+		gap, h.first = int(number), number
 	}
-	if h.inPart && number > h.part {
-		h.inPart = false
-		h.lose(hole{lo: h.part, hi: h.part + 1})
+	if h.part > 0 && number >= h.part {
+		h.part = 0
+		h.lost++
 	}
 	h.seen++
-	h.begun, h.before = true, false
-	switch {
-	case late || number < h.next:
-		h.before = h.fill(number)
+	h.begun = true
+	if h.before = late || 0 <= number && number < h.first; h.before || number < h.next {
+		if h.before {
+			h.late++
+		}
+		if h.before && number >= h.jump {
+			h.lost--
+		}
 		return
-	case gap > 0:
-		h.lose(hole{lo: number - int64(gap), hi: number})
+	}
+	if gap > maxGap { // the tracker forgets the numbers before
+		h.jumps++
+		h.jump = number
+	} else {
+		h.lost += gap
 	}
 	h.before = number < h.proven // the receiver has got it before
 	h.next = number + 1
@@ -60,7 +63,7 @@ func (h *holes) acknowledged(seq uint16) {
 	if seq < eightBits {
 		ahead = int64(int8(seq - uint16(h.next)))
 	}
-	if h.begun && ahead >= 0 && ahead <= maxHeld { // otherwise it is a late one, of a message long before
+	if h.begun && ahead >= 0 && ahead <= maxAhead { // otherwise it is a late one, of a message long before
 		h.proven = max(h.proven, h.next+ahead+1)
 	}
 }
@@ -72,61 +75,15 @@ func (h *holes) missing() int { return h.lost + int(max(h.proven-h.next, 0)) }
 // lacking reports whether the capture lacks any message.
 func (h *holes) lacking() bool { return h.missing() > 0 || h.jumps > 0 }
 
-// maxGap is how many missing numbers one after another are counted. More are
-// rather a damaged number, or one that the sender made up, and would count for
-// most of the capture; they are a hole all the same.
-const maxGap = 1024
-
-// lose adds a hole.
-func (h *holes) lose(o hole) {
-	if o.jump = o.hi-o.lo > maxGap; o.jump {
-		h.jumps++
-	} else {
-		h.lost += int(o.hi - o.lo)
-	}
-	if len(h.list) == maxHoles {
-		h.list = append(h.list[:0], h.list[maxHoles/2:]...)
-	}
-	h.list = append(h.list, o)
-}
-
 // piece takes a fragment with the number that take has just taken. A message
 // that the next one finds incomplete is missing.
 func (h *holes) piece(number int64, complete bool) {
 	switch {
-	case complete:
-		h.inPart = h.inPart && h.part != number
-		h.fill(number)
-	case !h.inPart && number+1 == h.next:
-		h.inPart, h.part = true, number
+	case complete && h.part == number+1:
+		h.part = 0
+	case !complete && h.part == 0 && number+1 == h.next:
+		h.part = h.next
 	}
-}
-
-// fill takes a number out of its hole, and reports whether there is one. One that
-// is many numbers back is rather that of another message.
-func (h *holes) fill(number int64) bool {
-	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > number })
-	if i == len(h.list) || h.list[i].lo > number || h.next-number > maxGap {
-		return false
-	}
-	if h.late++; !h.list[i].jump {
-		h.lost--
-	}
-	switch o := &h.list[i]; {
-	case o.lo+1 == o.hi:
-		h.list = append(h.list[:i], h.list[i+1:]...)
-	case o.lo == number:
-		o.lo++
-	case o.hi == number+1:
-		o.hi--
-	default:
-		rest := *o
-		rest.lo, o.hi = number+1, number
-		h.list = append(h.list, hole{})
-		copy(h.list[i+2:], h.list[i+1:])
-		h.list[i+1] = rest
-	}
-	return true
 }
 
 // A receipt tells whether the host has acknowledged a client's message.

@@ -167,21 +167,9 @@ func (t *timeline) answers(e *Event) bool {
 
 // answered makes up the answers to the first rounds that the capture lacks.
 func (t *timeline) answered(c *Client, n int) {
-	if c.answered < n {
-		t.unhold(c)
-	}
 	for ; c.answered < min(n, len(rounds)) && !c.Adopted; c.answered++ {
 		c.made |= 1 << c.answered
 		t.makeUp(c, t.bodies.write(msg.OpChecksumResponse, emptyAnswer(rounds[c.answered])))
-	}
-}
-
-// unhold ends the wait for messages before those of a client: the host did not
-// wait any longer.
-func (t *timeline) unhold(c *Client) {
-	if q := &c.held[1]; len(q.events) > 0 {
-		q.until = q.events[len(q.events)-1].Number
-		t.release(c, 1)
 	}
 }
 
@@ -246,7 +234,6 @@ func (t *timeline) plays(c *Client) {
 	if c.playing || c.Adopted || !c.sent[1].lacking() && !c.got[1].lacking() {
 		return
 	}
-	t.unhold(c)
 	t.answered(c, len(rounds))
 	t.readied(c)
 }
@@ -275,27 +262,6 @@ func (t *timeline) objectOf(e *Event) {
 			return
 		}
 	}
-}
-
-// copied ends the wait for a message before those of a client that the host
-// passes on, and reports whether there are such: it has got that message.
-func (t *timeline) copied(e *Event) (released bool) {
-	if t.holding.messages == 0 || !e.standard() {
-		return false
-	}
-	for _, c := range t.order {
-		q := &c.held[1]
-		for _, h := range q.events {
-			if h.Op == e.Op && bytes.Equal(h.Body, e.Body) {
-				q.got = true
-				q.until = h.Number
-				t.release(c, 1)
-				released = true
-				break
-			}
-		}
-	}
-	return released
 }
 
 // number takes note of the numbers of a record.

@@ -16,7 +16,6 @@ const (
 	limitGroups
 	limitMemory
 	limitSearch
-	limitHeld
 	limitWaiting
 	limitRules
 	limitNames
@@ -34,7 +33,6 @@ var limitNotes = [limits]string{
 	limitGroups:     "%d {message was|messages were} counted together with those of other clients: there are too many clients and kinds of messages.",
 	limitMemory:     "%d {message was|messages were} forgotten before {its|their} time: others with the same bytes, or in other places, may be taken for {it|them}.",
 	limitSearch:     "%d {message has|messages have} no verdict: too many others may explain {it|them}.",
-	limitHeld:       "%d {message|messages} of clients {was|were} played without a missing message before {it|them}: too many waited for one.",
 	limitWaiting:    "%d {message|messages} of clients that had not been let in {was|were} not played: too many waited.",
 	limitRules:      "%d {message|messages} came before the rules of the game: the model began without the rules.",
 	limitNames:      "%d {name was|names were} not compared: a client was told too many.",

@@ -1,42 +1,6 @@
 package conform
 
-import (
-	"math"
-	"slices"
-
-	"github.com/bcdissect/bcdissect/dissect/transport"
-)
-
-// held are the messages of a client that wait for one before them, in the order
-// of their numbers.
-type held struct {
-	events []*Event
-	next   int64
-	got    bool  // the host has acknowledged that one, so the capture does not hold it
-	until  int64 // the host has passed on the message with this number, so it waits for none before it
-	begun  bool
-}
-
-// acknowledged takes note of an acknowledgement of the message that is waited
-// for. Unless the sender is known to count further, eight bits of its number say
-// which it is.
-func (q *held) acknowledged(seq uint16, wide bool) {
-	mask := uint16(eightBits - 1)
-	if wide {
-		mask = math.MaxUint16
-	}
-	if q.begun && (uint16(q.next)^seq)&mask == 0 {
-		q.got = true
-	}
-}
-
-func (q *held) put(e *Event) {
-	i := len(q.events)
-	for i > 0 && q.events[i-1].Number > e.Number {
-		i--
-	}
-	q.events = slices.Insert(q.events, i, e)
-}
+import "github.com/bcdissect/bcdissect/dissect/transport"
 
 // pieces watches whether the fragments of a message come each once and in order.
 type pieces struct {

@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -9,37 +8,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
-
-func TestHeld(t *testing.T) {
-	var q held
-	for _, n := range []int64{5, 2, 9, 3} {
-		q.put(&Event{Number: n})
-	}
-	for i, want := range []int64{2, 3, 5, 9} {
-		if got := q.events[i].Number; got != want {
-			t.Errorf("place %d: got %d, want %d", i, got, want)
-		}
-	}
-}
-
-// A message that the host has acknowledged, and the capture does not hold, does
-// not come any more.
-func TestHeldAcknowledged(t *testing.T) {
-	for _, tt := range []struct {
-		seq  uint16
-		wide bool
-		want bool
-	}{{300, true, true}, {44, true, false}, {44, false, true}, {43, false, false}, {301, true, false}} {
-		q := held{begun: true, next: 300}
-		if q.acknowledged(tt.seq, tt.wide); q.got != tt.want {
-			t.Errorf("%d, %v: got %v, want %v", tt.seq, tt.wide, q.got, tt.want)
-		}
-	}
-	var q held
-	if q.acknowledged(0, false); q.got {
-		t.Error("nothing was waited for")
-	}
-}
 
 func TestPieces(t *testing.T) {
 	for _, c := range []struct {
@@ -102,7 +70,7 @@ func TestWaitingIsBounded(t *testing.T) {
 			tl.hand(c, &Event{Body: body})
 		}
 	}
-	const most = maxHoldingBytes/(64<<10) + 1
+	const most = maxWaitingBytes/(64<<10) + 1
 	dropped := 0
 	for _, c := range clients {
 		dropped += c.dropped
@@ -160,27 +128,5 @@ func TestMostLost(t *testing.T) {
 		if most < tt.low || most > tt.high {
 			t.Errorf("%+v: got %d, want %d to %d", tt.loss, most, tt.low, tt.high)
 		}
-	}
-}
-
-// A message that waits for one that the capture lacks is not played once its
-// client has left.
-func TestHeldUntilLeave(t *testing.T) {
-	var kinds []Kind
-	tl := newTimeline(msg.Catalog(), func(e *Event) { kinds = append(kinds, e.Kind) })
-	tl.now.time = time.Unix(1e9, 0)
-	c := tl.add(netip.MustParseAddrPort("198.51.100.1:4000"), 1)
-	c.admitted = true
-	q := &c.held[1]
-	q.begun, q.next = true, 4
-	e := &Event{Kind: Input, Time: tl.now.time, Client: c, Type: transport.Standard, Op: msg.OpSelfDestructRequest, Body: []byte{byte(msg.OpSelfDestructRequest)}, Number: 5}
-	q.put(e)
-	tl.holding.add(len(e.Body))
-	tl.expire()
-	tl.input(&Event{Kind: Left, Time: tl.now.time, Client: c, Type: transport.Leave, Number: -1})
-	tl.now.time = tl.now.time.Add(time.Minute)
-	tl.expire()
-	if len(kinds) != 1 || kinds[0] != Left || tl.holding.messages != 0 {
-		t.Errorf("events of kinds %v, %d messages wait; want one of kind %d, and none", kinds, tl.holding.messages, Left)
 	}
 }

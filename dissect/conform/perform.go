@@ -107,9 +107,7 @@ func (p *Performer) event(e *Event) {
 		if n := p.by[e.Client]; n != nil { // that was the captured host's decision; here the client leaves
 			n.line = append(n.line, &Event{Kind: Left, Client: e.Client, Type: transport.Leave})
 		}
-	case Output:
-		p.t.copied(e)
-	case Heard, Cut, Again:
+	case Output, Heard, Cut, Again:
 	}
 }
 

@@ -185,7 +185,7 @@ func (p *player) makeRoom() {
 	}
 	var oldest *end
 	for _, n := range p.list {
-		if c := n.client; c != nil && !c.playing && p.now.Sub(c.heard.time) > longestLost && (oldest == nil || c.heard.time.Before(oldest.client.heard.time)) {
+		if c := n.client; c != nil && !c.playing && p.now.Sub(c.heard.time) > 2*arq.LongestWait && (oldest == nil || c.heard.time.Before(oldest.client.heard.time)) {
 			oldest = n
 		}
 	}

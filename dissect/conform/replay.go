@@ -128,7 +128,7 @@ func (r *Replay) event(e *Event) {
 	r.load.add(len(e.Body))
 	// The rest of the datagram may name players that nothing else shows.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
-	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxHoldingBytes))
+	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxWaitingBytes))
 	if !known && full {
 		r.t.reached[limitRules] = len(r.waiting)
 	}

@@ -65,17 +65,15 @@ func (e *Event) standard() bool { return e.Type == transport.Standard }
 
 // Limits of a timeline.
 const (
-	maxClients      = 256  // of a capture; those that ended go first
-	maxHeld         = 64   // messages of a client that wait for one before them
-	maxHolding      = 4096 // of all clients
-	maxHoldingBytes = 4 << 20
+	maxClients      = 256 // of a capture; those that ended go first
+	maxWaiting      = 64  // messages of a client that wait until the host lets it in
+	maxWaitingInAll = 4096
+	maxWaitingBytes = 4 << 20
 	eightBits       = 256 // range of the numbers of an OpenBC sender
 )
 
 // Times that follow from the timers of the stock game, see package arq.
 const (
-	longestHeld  = 3 * arq.AckInterval    // that messages wait for one that the host has got: so long it repeats an acknowledgement
-	longestLost  = 2 * arq.LongestWait    // that they wait for one that it has not: it is sent five times until then
 	longestPause = arq.KeepaliveAfter / 2 // that counts, between two datagrams: nobody is silent for longer, so that the clock was set, or the capture holds nothing
 	silent       = 2 * arq.FirstInterval  // without a word to clients that spoke: they send their messages again
 	reliableWait = arq.Linger             // that a host may know a client that has gone
@@ -94,7 +92,6 @@ type timeline struct {
 	order   []*Client              // those in clients, in the order in which they came
 	all     []*Client              // the first that there were
 	dropped struct{ out, in loss } // of clients that are in neither list
-	holding load                   // messages that wait for one before them
 	waiting load                   // those of clients that are not admitted
 	count   int
 	viewer  decode.Viewer
@@ -167,7 +164,6 @@ func (t *timeline) record(r *dissect.Record) {
 	}
 	if r.Part == 0 {
 		t.speaks(r)
-		t.expire()
 	}
 	if r.Kind == dissect.KindMalformed {
 		t.unread(r, addr)
@@ -355,8 +351,6 @@ func (t *timeline) end(c *Client, how Kind) {
 	if c.gone {
 		return
 	}
-	t.release(c, 0)
-	t.release(c, 1)
 	t.dequeue(c)
 	c.gone, c.left = true, t.now.time
 	c.receipts, c.objects = [2]*receipts{}, nil
@@ -418,9 +412,6 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	t.signed(c, r.Peer)
-	if h.HasSeq && h.Seq >= eightBits {
-		c.wide[class(h)] = true
-	}
 	broken := false
 	if h.Type == transport.Standard && h.Fragment {
 		broken = c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
@@ -445,11 +436,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 		e.receipt = c.receipt(h)
 		e.receipt.twice = e.receipt.twice || c.sent[class(h)].before
 	}
-	if e.Number < 0 || e.Kind == Left {
-		t.input(e)
-		return
-	}
-	t.hold(c, class(h), e)
+	t.input(e)
 }
 
 // signed takes note of the id that a client's datagram bears.
@@ -459,63 +446,6 @@ func (t *timeline) signed(c *Client, peer uint8) {
 		delete(t.strangers, peer)
 	}
 	c.spoke = c.spoke || c.given != 0 && peer == c.given
-}
-
-// hold keeps a message of a client until those before it have come.
-func (t *timeline) hold(c *Client, k int, e *Event) {
-	q := &c.held[k]
-	if !q.begun {
-		q.begun, q.next = true, e.Number
-		if !c.Adopted && e.Number <= maxHeld && k == 1 {
-			q.next = 0 // the first of all
-		}
-	}
-	kept := *e
-	q.put(&kept)
-	t.holding.add(len(kept.Body))
-	t.release(c, k)
-}
-
-// release hands out the messages of a client in order. When too many wait, or
-// too long, the capture does not hold the missing one.
-func (t *timeline) release(c *Client, k int) {
-	q := &c.held[k]
-	for len(q.events) > 0 {
-		e := q.events[0]
-		longest := longestLost
-		if q.got || t.cut > 0 { // or may have been acknowledged
-			longest = longestHeld
-		}
-		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.full(&t.holding) || t.now.time.Sub(e.Time) > longest || c.gone
-		switch {
-		case e.Number <= q.next:
-		case len(q.events) > maxHeld || t.full(&t.holding):
-			t.reached[limitHeld]++
-		case stuck:
-		default:
-			return
-		}
-		q.next, q.got = max(q.next, e.Number+1), false
-		q.events = q.events[1:]
-		t.holding.drop(len(e.Body))
-		t.input(e)
-	}
-}
-
-// full reports whether no more messages may wait together.
-func (t *timeline) full(l *load) bool {
-	return l.beyond(t.budget.of(maxHolding), t.budget.of(maxHoldingBytes))
-}
-
-// expire releases messages that have waited too long.
-func (t *timeline) expire() {
-	if t.holding.messages == 0 {
-		return
-	}
-	for _, c := range t.order {
-		t.release(c, 0)
-		t.release(c, 1)
-	}
 }
 
 // input hands out an input, and learns from it.
@@ -585,7 +515,7 @@ func (t *timeline) hand(c *Client, e *Event) {
 	switch {
 	case c.admitted:
 		t.emit(e)
-	case len(c.waiting) < maxHeld && !t.full(&t.waiting):
+	case len(c.waiting) < maxWaiting && !t.waiting.beyond(t.budget.of(maxWaitingInAll), t.budget.of(maxWaitingBytes)):
 		t.waiting.add(len(e.Body))
 		c.waiting = append(c.waiting, e.keep())
 	default:
@@ -627,7 +557,6 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 // acknowledged takes an acknowledgement of the host.
 func (t *timeline) acknowledged(c *Client, h *transport.Header) {
 	k := class(h)
-	c.held[k].acknowledged(h.Seq, c.wide[k])
 	c.sent[k].acknowledged(h.Seq)
 	t.acks++
 	c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index, t.acks)
