@@ -65,8 +65,6 @@ type Client struct {
 	spoken moment    // last message of it
 	after  int       // messages with a number since taken
 
-	doubted moment // when the host may have begun anew, and forgotten it
-
 	to      *destination     // of the host's messages to it, nil before the first
 	entry   *source          // with which it entered the game, or the last step to it
 	unseen  map[int64]uint64 // numbers that the capture does not hold, with the keys of their copies

@@ -31,7 +31,6 @@ const (
 	whyDoubled  = "the network may have doubled the message of the client behind the recording, and the host acts on both"
 	whyAgain    = "it may be an earlier message, sent again"
 	whyCut      = "it may have been in the cut part of a datagram"
-	whyAnew     = "the host may have begun anew: it sent nothing more to the client"
 	whyLeave    = "hosts tell of a leave in different ways"
 	whyLate     = "the capture starts late"
 	whySearch   = "too many messages may explain it: it is not judged"
@@ -110,7 +109,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 // excused returns the reason why a message need not have come, empty if no history
 // explains that it did not.
 func (c *comparer) excused(d *destination, x *expect) string {
-	cl, s := d.client, x.src
+	s := x.src
 	switch {
 	case x.why != "":
 		return x.why
@@ -130,8 +129,6 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLate
 	case s.foreign:
 		return whyForeign
-	case cl.forgotten(s.time), s.client != nil && s.client.forgotten(s.time):
-		return whyAnew
 	case d.cut:
 		return whyCut
 	case d.again && x.typ == transport.Connect:

@@ -2,10 +2,9 @@ package conform
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"math/bits"
 	"slices"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
@@ -50,103 +49,35 @@ func (t *timeline) admit(c *Client) {
 }
 
 // given notes the id that the host gives a client. A host that gives one that
-// another client has, has begun anew: it does not know the others.
+// another client has, or that had answered nobody for some time, has begun anew: it
+// does not know the others. Those to which it spoke just now may know it longer: it
+// may have put out the one without a word.
 func (t *timeline) given(c *Client, id uint8) {
 	c.given = id
 	t.part(id) // whoever had it is gone
-	for _, o := range t.order {
-		if o != c && o.given == id && o.admitted && !o.gone {
-			t.restart(c, o)
-			return
-		}
-	}
-	if o := t.unanswered(c); o != nil {
-		t.restart(c, o)
-	}
-}
-
-// unanswered returns one of the clients, if the host has answered none of them for
-// some time, although they spoke; c does not count.
-func (t *timeline) unanswered(c *Client) (found *Client) {
+	var old *Client
+	var quiet []*Client
+	spoken := false
 	for _, o := range t.order {
 		switch {
 		case o == c || o.gone || !o.admitted:
-		case o.after > 1 && o.spoken.time.Sub(o.heard.time) > silent:
-			found = o
+		case o.given == id:
+			old = o
 		case t.now.time.Sub(o.heard.time) < silent:
-			return nil
+			spoken = true
+		default:
+			if quiet = append(quiet, o); o.after > 1 && o.spoken.time.Sub(o.heard.time) > silent {
+				old = cmp.Or(old, o)
+			}
 		}
 	}
-	return found
-}
-
-// restart ends the clients of the host's last run, to which old belongs. Those to
-// which the host spoke just now may know it longer: it may have put out old alone.
-func (t *timeline) restart(c, old *Client) {
-	if n := len(t.runs); n > 0 && t.runs[n-1].forgot(old) {
-		t.end(old, PutOut)
+	if old == nil || old.given != id && spoken {
 		return
 	}
-	run := run{at: t.now, old: old, sameID: old.given == c.given}
-	silence := t.now.time.Add(-silent)
-	for _, o := range append([]*Client(nil), t.order...) {
-		switch {
-		case o == c || o.gone || !o.admitted:
-		case o == old:
-			t.end(o, PutOut)
-		case o.First > old.heard.frame: // it came when the host had no word for old any more
-			run.others = append(run.others, o)
-		case o.heard.time.Before(silence):
-			run.ended++
-			t.end(o, PutOut)
-		default:
-			o.doubted = t.now
-			run.others = append(run.others, o)
-		}
+	for _, o := range append(quiet, old) {
+		t.end(o, PutOut)
 	}
-	if len(t.runs) == maxSilences {
-		t.runs = t.runs[:maxSilences-1]
-		t.reached[limitListed]++
-	}
-	t.runs = append(t.runs, run)
-}
-
-// A run is one of the host that seems to begin anew: it gives the id of a client
-// to another.
-type run struct {
-	at     moment
-	old    *Client
-	sameID bool      // of old is given
-	ended  int       // other clients, to which it had said nothing for a time
-	others []*Client // the rest
-}
-
-// forgot reports whether the host has said nothing to a client since, which it
-// had let in before.
-func (r *run) forgot(c *Client) bool {
-	return slices.Contains(r.others, c) && c.doubted == r.at && !c.heard.time.After(r.at.time)
-}
-
-// note returns the note of the report about the run, by the end of the capture.
-func (r *run) note() string {
-	for _, c := range r.others {
-		if c.heard.time.After(r.at.time) {
-			return fmt.Sprintf("The host gives the id of %s to another client at frame %d: it had put %s out without a word.", who(r.old), r.at.frame, who(r.old))
-		}
-	}
-	if !r.sameID {
-		return fmt.Sprintf("A new run of the host begins at frame %d: it lets somebody in, and had answered nobody else for some time.", r.at.frame)
-	}
-	if r.ended+len(r.others) == 0 {
-		return fmt.Sprintf("A new run of the host begins at frame %d, or it had put %s out without a word: it gives that id to another client.", r.at.frame, who(r.old))
-	}
-	return fmt.Sprintf("A new run of the host begins at frame %d: it gives an id that another client has.", r.at.frame)
-}
-
-// forgotten reports whether the host may have begun anew while the client was in
-// the game: it has said nothing to it since.
-func (c *Client) forgotten(at time.Time) bool {
-	return !c.doubted.time.IsZero() && c.heard.time.Before(c.doubted.time) && !at.Before(c.doubted.time.Add(-silent))
+	t.note("A new run of the host begins at frame %d, or it had put out %s without a word.", t.now.frame, who(old))
 }
 
 // answers takes an answer to a round of the checksums. A client that answers a
@@ -297,11 +228,7 @@ func (t *timeline) speaks(r *dissect.Record) {
 	}
 	t.fromHosts++
 	if t.asking > 1 && at.Sub(t.heard.time) > silent && t.fromHosts > 1 {
-		if len(t.silences) == maxSilences {
-			t.silences = append(t.silences[:0], t.silences[1:]...)
-			t.reached[limitListed]++
-		}
-		t.silences = append(t.silences, silence{t.heard, t.now})
+		t.note("The host sent nothing for %.1f seconds after frame %d, although clients spoke.", t.now.since(t.heard).Seconds(), t.heard.frame)
 	}
 	t.heard, t.asking = t.now, 0
 }

@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -83,28 +82,6 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 	if tl.waiting != (load{}) {
 		t.Errorf("%+v is left", tl.waiting)
-	}
-}
-
-// The note about a host that gives an id again depends on the clients that it
-// speaks to afterwards.
-func TestRunNote(t *testing.T) {
-	at := time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
-	silent, served := &Client{heard: moment{at.Add(-time.Second), 5, 0}}, &Client{heard: moment{at.Add(time.Second), 9, 0}}
-	for _, tt := range []struct {
-		run  run
-		want string
-	}{
-		{run{sameID: true, others: []*Client{silent, served}}, "it had put A out"},
-		{run{sameID: true, others: []*Client{silent}}, "A new run of the host begins at frame 7: it gives an id"},
-		{run{sameID: true, ended: 1}, "A new run of the host begins at frame 7: it gives an id"},
-		{run{sameID: true}, "A new run of the host begins at frame 7, or it had put A out"},
-		{run{ended: 1}, "A new run of the host begins at frame 7: it lets somebody in"},
-	} {
-		tt.run.at, tt.run.old = moment{at, 7, 0}, &Client{Name: "A"}
-		if got := tt.run.note(); !strings.Contains(got, tt.want) {
-			t.Errorf("%+v: got %q, want %q", tt.run, got, tt.want)
-		}
 	}
 }
 

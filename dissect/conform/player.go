@@ -117,7 +117,6 @@ func (p *player) event(e *Event) {
 		if p.partial() {
 			p.fillBelow(e.Client.Slot) // others are there that the capture does not show
 		}
-		p.makeRoom()
 		n := p.open(e.Client, e.Client.Addr)
 		p.connect(n, e.Body, e.Client.short)
 		p.run()
@@ -174,23 +173,6 @@ func (p *player) hear(n *end) {
 	if n.live.Phase != relay.ClientGone {
 		p.host.Hear(p.now, n.addr)
 		p.run()
-	}
-}
-
-// makeRoom puts out a client if the model has no place for one that the captured
-// host lets in: the one with the join that the host most likely gave up.
-func (p *player) makeRoom() {
-	if s := p.host.Status(); s.Players < s.Limit {
-		return
-	}
-	var oldest *end
-	for _, n := range p.list {
-		if c := n.client; c != nil && !c.playing && p.now.Sub(c.heard.time) > 2*arq.LongestWait && (oldest == nil || c.heard.time.Before(oldest.client.heard.time)) {
-			oldest = n
-		}
-	}
-	if oldest != nil {
-		p.putOut(oldest)
 	}
 }
 

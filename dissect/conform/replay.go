@@ -340,9 +340,7 @@ func (r *Replay) notes() {
 	if n, most := t.clock.Jumps(); n > 0 {
 		note(n, "The capture's clock goes back %d {time|times}, by up to %.1[2]f seconds: it was set, or several machines captured. The order of the frames decides then; times are guesses.", n, most.Seconds())
 	}
-	for _, s := range t.silences {
-		note(1, "The host sent nothing for %.1f seconds after frame %d, although clients spoke.", s.till.since(s.from).Seconds(), s.from.frame)
-	}
+	r.rep.Notes = append(r.rep.Notes, t.notes...)
 	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.heard.time) > silent {
 		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, its network did, or it had put them out.", t.heard.frame, t.asked.since(t.heard).Seconds())
 	}
@@ -350,9 +348,6 @@ func (r *Replay) notes() {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
 			note(n, "The host acknowledged nothing from %[2]s after frame %[3]d: %[1]d {message|messages}.", n, who(c), c.taken.frame)
 		}
-	}
-	for i := range t.runs {
-		note(1, "%s", t.runs[i].note())
 	}
 	r.outsiders(note)
 	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -113,25 +114,27 @@ type timeline struct {
 	pretended   [256]time.Time      // when somebody left in the name of an id
 	fromClients int                 // datagrams
 	fromHosts   int
-	acks        int    // of the host
-	repeated    int    // messages of clients that were sent again
-	heard       moment // last datagram of the host
-	asking      int    // datagrams of clients since, other than acknowledgements
-	asked       moment // the last of these
-	silences    []silence
-	runs        []run
+	acks        int      // of the host
+	repeated    int      // messages of clients that were sent again
+	heard       moment   // last datagram of the host
+	asking      int      // datagrams of clients since, other than acknowledgements
+	asked       moment   // the last of these
+	notes       []string // for the report
 	reached     reached
 	budget      *budget
 }
 
-// A silence is a time in which the host sent nothing to clients that spoke.
-type silence struct {
-	from moment
-	till moment
-}
+// maxNotes bounds what the report says of the host's silences and runs.
+const maxNotes = 64
 
-// maxSilences are the silences that are listed.
-const maxSilences = 64
+// note notes something for the report.
+func (t *timeline) note(format string, args ...any) {
+	if len(t.notes) == maxNotes {
+		t.reached[limitListed]++
+		return
+	}
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
