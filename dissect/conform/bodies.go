@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -163,36 +164,12 @@ func author(m decode.Message) (id uint32, ok bool) {
 	return 0, false
 }
 
-// setAuthor is the reverse of author.
-func setAuthor(m decode.Message, id uint32) {
-	switch m := m.(type) {
-	case *msg.Chat:
-		m.Sender = int32(id)
-	case *msg.TeamChat:
-		m.Sender = int32(id)
-	case *msg.Team:
-		m.Player = int32(id)
-	}
-}
-
 // name returns the name in the body of a NameChange, empty if there is none.
 func (b *bodies) name(body []byte) wire.Untrusted {
 	if m, ok := b.control(transport.NameChange, body).(*transport.Identity); ok {
 		return wire.WideText(m.Name)
 	}
 	return ""
-}
-
-// setSlot puts a slot into a message that creates an object.
-func setSlot(m decode.Message, slot uint8) {
-	switch m := m.(type) {
-	case *msg.ObjectCreate:
-		m.Slot = slot
-	case *msg.ObjectCreateTeam:
-		m.Slot = slot
-	case *msg.ObjectCreateOpenBC:
-		m.Slot = slot
-	}
 }
 
 // controlBody returns the body of a control message.
@@ -231,3 +208,12 @@ func (v *subjects) Begin(*decode.Group) {}
 
 // End implements [decode.Visitor].
 func (v *subjects) End(*decode.Group) {}
+
+// noShips knows no ship: messages that need one are read as far as they go.
+type noShips struct{}
+
+// Ship implements [decode.Env].
+func (noShips) Ship(wire.ObjectID) *ship.Class { return nil }
+
+// Base implements [decode.Env].
+func (noShips) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }

@@ -298,16 +298,3 @@ func TestClients(t *testing.T) {
 		}
 	}
 }
-
-// In the half second at the end of a capture nothing need come any more; of an
-// accept that came, but counts as that of an earlier connect, the report says so.
-// The fixture is 0.3 s long, and its frame 4 holds the accept of frame 1 again.
-func TestAcceptAgain(t *testing.T) {
-	r := compare(t, "stock_replay.pcap", decode.Undecided, nil, nil)[0]
-	for _, c := range r.Excused {
-		if c.First == 3 && strings.Contains(c.Why, "earlier message, sent again") {
-			return
-		}
-	}
-	t.Errorf("the connect of frame 3 has no such reason: %d reasons", len(r.Excused))
-}

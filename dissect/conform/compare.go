@@ -164,7 +164,6 @@ type destination struct {
 	byKey    keyed
 	names    map[uint64]bool      // NameChanges that it should have got, or did
 	cut      bool                 // the capture cut short a datagram to it
-	again    bool                 // an accept to it counts as that of an earlier connect, sent again
 	taken    [2]map[int64]*source // numbers that the capture does not hold, for messages that did not come
 	newest   int32                // place of the latest input with a message that came
 	doubtful map[uint64]bool      // keys of messages that may be others with the same bytes

@@ -131,8 +131,6 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyForeign
 	case d.cut:
 		return whyCut
-	case d.again && x.typ == transport.Connect:
-		return whyAgain
 	case !x.reliable:
 		return ""
 	case !c.arrived(s):

@@ -24,6 +24,7 @@ func (t *timeline) admit(c *Client) {
 	if c.admitted {
 		return
 	}
+	t.renew(c)
 	c.admitted = true
 	t.reached[limitWaiting] += c.dropped
 	at := t.now.time
@@ -48,20 +49,18 @@ func (t *timeline) admit(c *Client) {
 	}
 }
 
-// given notes the id that the host gives a client. A host that gives one that
-// another client has, or that had answered nobody for some time, has begun anew: it
-// does not know the others. Those to which it spoke just now may know it longer: it
-// may have put out the one without a word.
-func (t *timeline) given(c *Client, id uint8) {
-	c.given = id
-	t.part(id) // whoever had it is gone
+// renew finds that the host began anew: it lets a client in with an id that another
+// one has, or after it had answered nobody for some time. So it does not know the
+// others. It may know those to which it spoke just now, and have put out one without
+// a word.
+func (t *timeline) renew(c *Client) {
 	var old *Client
 	var quiet []*Client
 	spoken := false
 	for _, o := range t.order {
 		switch {
 		case o == c || o.gone || !o.admitted:
-		case o.given == id:
+		case o.given == c.given && c.given > 0:
 			old = o
 		case t.now.time.Sub(o.heard.time) < silent:
 			spoken = true
@@ -71,7 +70,7 @@ func (t *timeline) given(c *Client, id uint8) {
 			}
 		}
 	}
-	if old == nil || old.given != id && spoken {
+	if old == nil || spoken && old.given != c.given {
 		return
 	}
 	for _, o := range append(quiet, old) {

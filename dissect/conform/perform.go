@@ -1,13 +1,11 @@
 package conform
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
@@ -26,8 +24,9 @@ type part struct {
 	ready  bool          // it has said so
 	line   []*Event
 	left   bool
-	body   []byte    // of a connect that waits until those before it are let in
-	since  time.Time // when it began to wait
+	waits  bool      // until those before it are let in
+	since  time.Time // when it began to wait, or asked to be let in
+	body   []byte    // of its connect, nil for one that is made up
 }
 
 // out reports whether the live host has put the client out, or ended.
@@ -44,8 +43,6 @@ type Performer struct {
 	parts   []*part
 	by      map[*Client]*part
 	catalog *decode.Catalog
-	decoder *decode.Decoder
-	viewer  decode.Viewer
 	now     time.Time
 	turn    int
 
@@ -61,7 +58,7 @@ func NewPerformer(catalog *decode.Catalog) *Performer {
 	if catalog == nil {
 		catalog = msg.Catalog()
 	}
-	p := &Performer{by: map[*Client]*part{}, catalog: catalog, decoder: decode.NewDecoder()}
+	p := &Performer{by: map[*Client]*part{}, catalog: catalog}
 	p.t = newTimeline(catalog, p.event)
 	return p
 }
@@ -81,16 +78,15 @@ func (p *Performer) event(e *Event) {
 	switch e.Kind {
 	case Joined, Appeared:
 		p.forget()
-		n := &part{client: e.Client, live: relay.NewClient(relay.ClientConfig{Catalog: p.catalog})}
-		p.parts, p.by[e.Client] = append(p.parts, n), n
-		body := e.Body
-		if e.Client.short || e.Kind == Appeared {
-			req := transport.Request{Nonce: uint32(e.Client.index) + 1, Addr: claimed(e.Client.Addr)}
-			if body, _ = decode.AppendFields(nil, "Connect", &req, decode.Stock); body == nil {
-				return
-			}
+		cfg := relay.ClientConfig{Catalog: p.catalog, Nonce: uint32(e.Client.index) + 1, Claimed: claimed(e.Client.Addr)}
+		if e.Client.Adopted { // the capture lacks its answers
+			cfg.Answer, cfg.Enter = p.files, !e.Client.Joining
 		}
-		n.body, n.since = body, p.now
+		n := &part{client: e.Client, live: relay.NewClient(cfg), since: p.now, waits: true}
+		if !e.Client.short {
+			n.body = e.Body
+		}
+		p.parts, p.by[e.Client] = append(p.parts, n), n
 		p.admit()
 	case Input, Left:
 		n := p.by[e.Client]
@@ -107,7 +103,7 @@ func (p *Performer) event(e *Event) {
 		if n := p.by[e.Client]; n != nil { // that was the captured host's decision; here the client leaves
 			n.line = append(n.line, &Event{Kind: Left, Client: e.Client, Type: transport.Leave})
 		}
-	case Output, Heard, Cut, Again:
+	case Output, Heard, Cut:
 	}
 }
 
@@ -118,9 +114,9 @@ const longestTurn = 5 * time.Second
 // let in those before it: it gives slots in that order.
 func (p *Performer) admit() {
 	for _, n := range p.parts {
-		if n.body != nil {
+		if n.waits {
 			n.live.Connect(p.now, n.body)
-			n.body, n.since = nil, p.now
+			n.waits, n.since = false, p.now
 		}
 		if n.live.ID == 0 && !n.out() && !n.left && p.now.Sub(n.since) < longestTurn {
 			return
@@ -161,7 +157,6 @@ func (p *Performer) speak(n *part) {
 		n.line = nil
 		return
 	}
-	p.answer(n)
 	for len(n.line) > 0 && !n.left {
 		e := n.line[0]
 		if !p.may(n, e) {
@@ -169,33 +164,15 @@ func (p *Performer) speak(n *part) {
 		}
 		n.line = n.line[1:]
 		p.say(n, e)
-		p.answer(n)
 	}
 }
 
-// answer answers for a client without captured answers.
-func (p *Performer) answer(n *part) {
-	if !n.client.Adopted {
-		return
+// files returns the answer of a client for which the capture holds none.
+func (p *Performer) files(round uint8) *msg.ChecksumResponse {
+	if m := p.Answers[round]; m != nil {
+		return m
 	}
-	for _, round := range n.live.Asked {
-		m := p.Answers[round]
-		if m == nil {
-			m = emptyAnswer(round)
-		}
-		p.compose(n, msg.OpChecksumResponse, m)
-	}
-	n.live.Asked = nil
-	if n.live.Loaded && !n.ready && !n.client.Joining {
-		n.ready = true
-		p.compose(n, msg.OpClientReady, &msg.ClientReady{})
-	}
-}
-
-func (p *Performer) compose(n *part, op decode.Opcode, m decode.Message) {
-	if b, err := decode.Append(nil, p.catalog.Lookup(op), m, decode.Stock); err == nil {
-		p.queue(n, arq.Message{Type: transport.Standard, Reliable: true, Body: b})
-	}
+	return emptyAnswer(round)
 }
 
 // may reports whether the host has come as far as a message needs.
@@ -204,7 +181,7 @@ func (p *Performer) may(n *part, e *Event) bool {
 	case n.live.ID == 0:
 		return false
 	case e.Kind == Left: // not before the answer to its ClientReady
-		return !n.ready || n.live.InGame
+		return n.live.InGame || !n.ready && !(n.live.Enter && n.live.Loaded)
 	case !e.standard():
 		return true
 	case step == decode.StepAnswer:
@@ -221,7 +198,7 @@ func (p *Performer) say(n *part, e *Event) {
 	switch {
 	case e.Kind == Left:
 		n.left = true
-		p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, claimed(n.client.Addr))})
+		p.queue(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: n.live.ID, Addr: claimed(n.client.Addr)})})
 		return
 	case e.Type == transport.NameChange:
 		if m, ok := p.t.bodies.control(e.Type, body).(*transport.Identity); ok {
@@ -232,17 +209,17 @@ func (p *Performer) say(n *part, e *Event) {
 		if n.client.Adopted || len(n.live.Asked) == 0 {
 			return // nobody asks for it
 		}
-		if m := p.Answers[n.live.Asked[0]]; m != nil {
-			n.live.Asked = n.live.Asked[1:]
-			p.compose(n, msg.OpChecksumResponse, m)
-			return
-		}
-		body = p.t.bodies.change(body, func(m decode.Message) {
-			if m, ok := m.(*msg.ChecksumResponse); ok {
-				m.Round = n.live.Asked[0]
-			}
-		})
+		round := n.live.Asked[0]
 		n.live.Asked = n.live.Asked[1:]
+		if m := p.Answers[round]; m != nil {
+			body = p.t.bodies.write(msg.OpChecksumResponse, m)
+		} else {
+			body = p.t.bodies.change(body, func(m decode.Message) {
+				if m, ok := m.(*msg.ChecksumResponse); ok {
+					m.Round = round
+				}
+			})
+		}
 	case e.standard():
 		if p.t.bodies.specOf(e).Step == decode.StepReady {
 			n.ready = true
@@ -252,50 +229,24 @@ func (p *Performer) say(n *part, e *Event) {
 	p.queue(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: body})
 }
 
-// renumber puts the ids of the live host into a game message: slots of
-// creations, ids of players, and objects in the ranges of players.
+// renumber puts the ids of the live host into a game message: slots and ids of
+// players, and objects in the ranges of players.
 func (p *Performer) renumber(body []byte) []byte {
-	spec := p.t.bodies.spec(transport.Standard, decode.Opcode(body[0]))
-	if creates(spec) || bearsAuthor(spec) {
-		body = p.t.bodies.change(body, func(m decode.Message) {
-			if c, ok := createdBy(m); ok {
-				setSlot(m, uint8(p.liveSlot(int(c.slot))))
-			}
-			if id, ok := author(m); ok {
-				setAuthor(m, p.livePeer(id))
-			}
-		})
+	res := p.t.bodies.result(body)
+	if res.Message != nil {
+		p.t.bodies.viewer.Show(res.Message, body, 1, res.Dialect, &mover{p: p, body: body, dialect: res.Dialect})
 	}
-	if !spec.Known() || !p.moved() {
-		return body
-	}
-	res := p.decoder.Read(spec, body, decode.Undecided, noShips{})
-	if res.Message == nil {
-		return body
-	}
-	v := mover{p: p, body: body}
-	p.viewer.Show(res.Message, body, 1, res.Dialect, &v)
 	return body
 }
 
 // livePeer returns the id that a captured client's id has become.
-func (p *Performer) livePeer(id uint32) uint32 {
+func (p *Performer) livePeer(id uint64) uint64 {
 	for _, n := range p.parts {
-		if n.live.ID != 0 && uint32(n.client.Peer) == id && !n.left {
-			return uint32(n.live.ID)
+		if n.live.ID != 0 && uint64(n.client.Peer) == id && !n.left {
+			return uint64(n.live.ID)
 		}
 	}
 	return id
-}
-
-// moved reports whether a client has another slot than it had.
-func (p *Performer) moved() bool {
-	for _, n := range p.parts {
-		if n.live.Slot >= 0 && n.client.Slot >= 0 && n.live.Slot != n.client.Slot {
-			return true
-		}
-	}
-	return false
 }
 
 // liveSlot returns the slot that a captured client's slot has become.
@@ -308,26 +259,29 @@ func (p *Performer) liveSlot(slot int) int {
 	return slot
 }
 
-// A mover moves the objects of a message into other ranges.
+// A mover puts the players and objects of the live host into a message.
 type mover struct {
-	p    *Performer
-	body []byte
+	p       *Performer
+	body    []byte
+	dialect decode.Dialect // of the message
 }
 
 // Field implements [decode.Visitor].
 func (v *mover) Field(f *decode.Field) {
-	const width = 4
-	if f.Kind != decode.KindObject || f.End-f.Off != width || f.End > len(v.body) {
+	is, to := f.Uint|uint64(f.Int), uint64(0)
+	switch slot, ok := wire.ObjectID(is).Slot(); {
+	case f.Kind == decode.KindObject && ok:
+		to = is + uint64(wire.FirstObject(v.p.liveSlot(slot))-wire.FirstObject(slot))
+	case f.Who.In(v.dialect, false) == decode.Slot:
+		to = uint64(v.p.liveSlot(int(is)))
+	case f.Who.In(v.dialect, false) == decode.NetworkID:
+		to = v.p.livePeer(is)
+	default:
 		return
 	}
-	id := wire.ObjectID(binary.LittleEndian.Uint32(v.body[f.Off:]))
-	slot, ok := id.Slot()
-	if !ok {
-		return
+	for i := f.Off; i < min(f.End, len(v.body)); i++ {
+		v.body[i] = byte(to >> (8 * (i - f.Off)))
 	}
-	to := v.p.liveSlot(slot)
-	id += wire.FirstObject(to) - wire.FirstObject(slot)
-	binary.LittleEndian.PutUint32(v.body[f.Off:], uint32(id))
 }
 
 // Begin implements [decode.Visitor].
@@ -335,15 +289,6 @@ func (v *mover) Begin(*decode.Group) {}
 
 // End implements [decode.Visitor].
 func (v *mover) End(*decode.Group) {}
-
-// noShips knows no ship: messages that need one are read as far as they go.
-type noShips struct{}
-
-// Ship implements [decode.Env].
-func (noShips) Ship(wire.ObjectID) *ship.Class { return nil }
-
-// Base implements [decode.Env].
-func (noShips) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
 
 // Receive takes a datagram that the live host sent to a client. It is borrowed
 // until the call returns.

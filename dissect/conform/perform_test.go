@@ -227,10 +227,10 @@ func TestPerformMoves(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string // who gets it
-		head []byte // of the other's ship: opcode, owner, team, class, id
+		head []byte // of the other's ship: opcode, slot and network id of the owner, class, id
 	}{
-		{"Kirk", []byte{0x03, 1, 2, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x03, 0x40}},
-		{"Cady2", []byte{0x03, 2, 3, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x07, 0x40}},
+		{"Kirk", []byte{0x03, 1, 3, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x03, 0x40}},
+		{"Cady2", []byte{0x03, 2, 4, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x07, 0x40}},
 	} {
 		found := false
 		for _, b := range l.by(c.name) {

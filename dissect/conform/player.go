@@ -2,6 +2,7 @@ package conform
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -14,11 +15,8 @@ import (
 
 // An end is a client's end of its connection to the model host.
 type end struct {
-	client *Client // as it was captured; nil for one that only fills a slot
-	addr   netip.AddrPort
+	client *Client       // as it was captured
 	live   *relay.Client // as it is played
-	auto   bool          // it answers checksum requests by itself
-	stand  bool          // it fills a slot
 }
 
 // A sent message is one that the model host sent to a client.
@@ -41,19 +39,15 @@ type carried struct {
 // without delay and loss: messages are handed over, and nothing acknowledges or
 // repeats them. The model hears each client as often as the captured host did.
 type player struct {
-	host    *relay.Host
-	ends    map[*Client]*end
-	list    []*end
-	slots   [relay.MaxPlayers]*end // those that fill a slot
-	next    time.Time
-	emit    func(*sent)
-	depart  func(relay.Departure) // nil for nobody
-	partial func() bool           // whether the capture does not show all players
-	mute    bool                  // present messages have no counterpart in the capture
+	host   *relay.Host
+	list   []*end
+	next   time.Time
+	emit   func(*sent)
+	depart func(relay.Departure)
+	mute   bool // present messages have no counterpart in the capture
 
 	catalog *decode.Catalog
 	bodies  *bodies
-	given   int // addresses of those that fill slots
 	full    int // messages that are too long
 	in, out []carried
 	taken   sent
@@ -63,11 +57,11 @@ type player struct {
 // firstPeer is the first id that a client can have.
 const firstPeer = 2
 
-func newPlayer(cfg relay.Config, catalog *decode.Catalog, emit func(*sent)) *player {
-	p := &player{ends: map[*Client]*end{}, emit: emit, catalog: catalog, bodies: newBodies(catalog)}
-	cfg.Captured, cfg.Catalog, cfg.Speaks, cfg.Self, cfg.Departs = true, catalog, p.speaks, p.self, p.departs
+func newPlayer(cfg relay.Config, catalog *decode.Catalog) *player {
+	p := &player{catalog: catalog, bodies: newBodies(catalog)}
+	cfg.Captured, cfg.Catalog, cfg.Shown, cfg.Departs = true, catalog, p.shown, p.departs
 	cfg.Deliver = func(to netip.AddrPort, m arq.Message) {
-		if n := p.byAddr(to); n != nil {
+		if n := p.at(to); n != nil {
 			p.out = append(p.out, carried{n, m})
 		}
 	}
@@ -75,31 +69,29 @@ func newPlayer(cfg relay.Config, catalog *decode.Catalog, emit func(*sent)) *pla
 	return p
 }
 
-// speaks returns the dialect of the client at an address.
-func (p *player) speaks(addr netip.AddrPort) decode.Dialect {
-	if n := p.byAddr(addr); n != nil && n.client != nil && n.client.openBC {
-		return decode.OpenBC
+// shown returns what the capture shows of the client at an address.
+func (p *player) shown(addr netip.AddrPort) relay.Shown {
+	n := p.at(addr)
+	if n == nil {
+		return relay.Shown{Slot: -1}
 	}
-	return decode.Undecided
-}
-
-// self returns the id that the client at an address knows as its own, 0 if that
-// is not known.
-func (p *player) self(addr netip.AddrPort) uint8 {
-	if n := p.byAddr(addr); n != nil && n.client != nil {
-		return n.client.Peer
+	c := n.client
+	shown := relay.Shown{ID: c.Peer, Slot: c.Slot}
+	if c.openBC {
+		shown.Dialect = decode.OpenBC
 	}
-	return 0
+	if c.Adopted && c.Slot < 0 && c.Peer >= firstPeer { // where nobody has left, ids and slots go together
+		shown.Slot = int(c.Peer - firstPeer)
+	}
+	return shown
 }
 
 // departs notes a departure of the model. The owner of an object is known only if
 // the client has the slot that it had in the capture.
 func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
-	n := p.byAddr(addr)
-	switch {
-	case n == nil || n.client == nil || p.depart == nil:
-	case (d.Guard == relay.GuardObject || d.Guard == relay.GuardOwner) && n.client.Slot != n.live.Slot:
-	default:
+	n := p.at(addr)
+	ofSlot := d.Guard == relay.GuardObject || d.Guard == relay.GuardOwner
+	if n != nil && p.depart != nil && (!ofSlot || n.client.Slot == n.live.Slot) {
 		p.depart(d)
 	}
 }
@@ -107,45 +99,37 @@ func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
 // event plays an event of the timeline.
 func (p *player) event(e *Event) {
 	p.advance(e.Time)
-	switch e.Kind {
-	case Heard:
-		if n := p.ends[e.Client]; n != nil {
-			p.hear(n)
-		}
+	n := p.of(e.Client)
+	switch {
+	case e.Kind == Joined || e.Kind == Appeared:
+		p.join(e)
+	case n == nil:
 		return
-	case Joined:
-		if p.partial() {
-			p.fillBelow(e.Client.Slot) // others are there that the capture does not show
-		}
-		n := p.open(e.Client, e.Client.Addr)
-		p.connect(n, e.Body, e.Client.short)
+	case e.Kind == Heard:
+		p.host.Hear(p.now, e.Client.Addr)
 		p.run()
-	case Appeared:
-		p.adopt(e.Client)
-	case Input:
+		return
+	case e.Kind == Input:
 		p.mute = e.MadeUp && creates(p.bodies.specOf(e))
-		p.input(e)
+		p.input(n, e)
 		p.mute = false
 		return
-	case Left:
-		if n := p.ends[e.Client]; n != nil {
-			addr := n.claimed()
-			id := n.live.ID
-			if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
-				if addr = m.Addr; m.ID != e.Client.Peer {
-					id = transport.UnassignedPeer // it speaks for somebody else
-				}
+	case e.Kind == Left:
+		id, addr := n.live.ID, n.claimed()
+		if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
+			if addr = m.Addr; m.ID != e.Client.Peer {
+				id = transport.UnassignedPeer // it speaks for another client
 			}
-			p.carry(n, arq.Message{Type: transport.Disconnect, Body: goodbye(id, addr)})
-			p.run()
-			p.close(n)
 		}
-	case PutOut:
-		if n := p.ends[e.Client]; n != nil {
-			p.putOut(n)
-		}
-	case Output, Cut, Again:
-		return
+		p.carry(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: id, Addr: addr})})
+		p.run()
+		p.close(n)
+	case e.Kind == PutOut:
+		p.mute = true
+		p.host.Kick(p.now, n.live.ID, transport.BootTimedOut)
+		p.run()
+		p.mute = false
+		p.close(n)
 	}
 	p.pass()
 }
@@ -155,34 +139,11 @@ func (p *player) advance(now time.Time) {
 	if now.After(p.now) {
 		p.now = now
 	}
-	if p.next.IsZero() || p.next.After(p.now) {
-		return
+	if !p.next.IsZero() && !p.next.After(p.now) {
+		p.mute = true // how long the captured host waits for a client is up to it
+		p.pass()
+		p.mute = false
 	}
-	for _, n := range p.list {
-		if n.stand {
-			p.hear(n)
-		}
-	}
-	p.mute = true // how long the captured host waits for a client is up to it
-	p.pass()
-	p.mute = false
-}
-
-// hear lets the model know that an end is there.
-func (p *player) hear(n *end) {
-	if n.live.Phase != relay.ClientGone {
-		p.host.Hear(p.now, n.addr)
-		p.run()
-	}
-}
-
-// putOut puts a client out of the model.
-func (p *player) putOut(n *end) {
-	p.mute = true
-	p.host.Kick(p.now, n.live.ID, transport.BootTimedOut)
-	p.run()
-	p.mute = false
-	p.close(n)
 }
 
 // pass lets the model act up to the present time.
@@ -191,54 +152,41 @@ func (p *player) pass() {
 	p.run()
 }
 
-// open makes an end. An end that the client's address had before is no more.
-func (p *player) open(c *Client, addr netip.AddrPort) *end {
-	n := &end{client: c, addr: addr}
-	n.live = relay.NewClient(relay.ClientConfig{
-		Catalog: p.catalog, Deliver: func(_ time.Time, m *arq.Message) { p.take(n, m) }, Sent: func(m arq.Message) { p.carry(n, m) },
-	})
-	if c != nil {
-		p.ends[c] = n
+// join lets a client in. One that the capture shows only later answers for itself
+// until then, and what the model sends it has no counterpart. The model takes the
+// form of a connect that is the stock game's.
+func (p *player) join(e *Event) {
+	c := e.Client
+	n := &end{client: c}
+	cfg := relay.ClientConfig{
+		Catalog: p.catalog, Nonce: uint32(c.index) + 1, Claimed: n.claimed(),
+		Deliver: func(_ time.Time, m *arq.Message) { p.take(n, m) }, Sent: func(m arq.Message) { p.carry(n, m) },
 	}
+	if p.mute = c.Adopted; p.mute {
+		cfg.Answer, cfg.Enter = emptyAnswer, !c.Joining
+	}
+	n.live = relay.NewClient(cfg)
 	p.list = append(p.list, n)
-	return n
+	body := e.Body
+	if c.short || len(body) < 10 {
+		body = nil
+	}
+	n.live.Connect(p.now, body)
+	p.run()
+	p.mute = false
 }
 
 // close forgets an end.
 func (p *player) close(n *end) {
-	if n.client != nil {
-		delete(p.ends, n.client)
-	}
-	for i, o := range p.list {
-		if o == n {
-			p.list = append(p.list[:i], p.list[i+1:]...)
-			break
-		}
-	}
-}
-
-// connect queues the wish to be let in. The form is always the stock game's.
-func (p *player) connect(n *end, body []byte, short bool) {
-	if short || len(body) < 10 {
-		req := transport.Request{Nonce: uint32(p.given) + 1, Addr: n.claimed()}
-		if n.client != nil {
-			req.Nonce = uint32(n.client.index) + 1
-		}
-		b, err := decode.AppendFields(nil, "Connect", &req, decode.Stock)
-		if err != nil {
-			return
-		}
-		body = b
-	}
-	n.live.Connect(p.now, body)
+	p.list = slices.DeleteFunc(p.list, func(o *end) bool { return o == n })
 }
 
 // claimed returns the address that a client says it has: OpenBC's say none.
 func (n *end) claimed() (a [4]byte) {
-	if n.client != nil && n.client.openBC {
+	if n.client.openBC {
 		return a
 	}
-	return claimed(n.addr)
+	return claimed(n.client.Addr)
 }
 
 // claimed returns the address that a client says it has.
@@ -249,77 +197,11 @@ func claimed(addr netip.AddrPort) (a [4]byte) {
 	return a
 }
 
-func goodbye(id uint8, addr [4]byte) []byte {
-	return controlBody(&transport.Goodbye{ID: id, Addr: addr})
-}
-
 // input plays a client's message.
-func (p *player) input(e *Event) {
-	n := p.ends[e.Client]
-	if n == nil {
-		return
-	}
-	if n.auto && p.bodies.specOf(e).Step == decode.StepAnswer {
-		return // it has answered by itself
-	}
-	p.carry(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
-	p.run()
-}
-
-// adopt lets a client in that the capture shows only later. The slots below
-// that of the client are filled, so that the model gives it the slot it had.
-func (p *player) adopt(c *Client) {
-	p.mute = true
-	defer func() { p.mute = false }()
-	slot := c.Slot
-	if slot < 0 && c.Peer >= firstPeer { // where nobody has left, ids and slots go together
-		slot = int(c.Peer - firstPeer)
-	}
-	for s := 0; slot < 0 && s < len(p.slots); s++ {
-		if p.slots[s] != nil {
-			slot = s
-		}
-	}
-	p.fillBelow(slot)
-	if slot >= 0 && slot < relay.MaxPlayers {
-		if n := p.slots[slot]; n != nil {
-			p.carry(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, claimed(n.addr))})
-			p.run()
-			p.slots[slot] = nil
-			p.close(n)
-		}
-	}
-	n := p.open(c, c.Addr)
-	n.auto, n.live.Answer, n.live.Enter = true, emptyAnswer, !c.Joining
-	p.connect(n, nil, true)
-	p.run()
-}
-
-// fillBelow fills the slots below one.
-func (p *player) fillBelow(slot int) {
-	muted := p.mute
-	p.mute = true
-	for s := range min(max(slot, 0), relay.MaxPlayers) {
-		p.fill(s)
-	}
-	p.mute = muted
-}
-
-// fill fills a slot if it is free.
-func (p *player) fill(slot int) {
-	for _, n := range p.list {
-		if n.live.Slot == slot {
-			return
-		}
-	}
-	p.given++
-	// Addresses for documentation are nobody's.
-	n := p.open(nil, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(slot + 1)}), uint16(p.given)))
-	n.auto, n.live.Answer, n.stand = true, emptyAnswer, true
-	p.connect(n, nil, true)
-	p.run()
-	if n.live.Slot >= 0 && n.live.Slot < len(p.slots) {
-		p.slots[n.live.Slot] = n
+func (p *player) input(n *end, e *Event) {
+	if n.live.Answer == nil || p.bodies.specOf(e).Step != decode.StepAnswer { // otherwise it has answered by itself
+		p.carry(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
+		p.run()
 	}
 }
 
@@ -337,13 +219,13 @@ func (p *player) run() {
 			c := p.out[out].end
 			c.live.Take(p.now, &p.out[out].message)
 			if p.out[out].message.Type == transport.Connect {
-				p.host.Hear(p.now, c.addr) // it uses the id that it is given
+				p.host.Hear(p.now, c.client.Addr) // it uses the id that it is given
 			}
 		}
 		if in == len(p.in) {
 			break
 		}
-		if c := &p.in[in]; !p.host.Take(p.now, c.end.addr, c.message) {
+		if c := &p.in[in]; !p.host.Take(p.now, c.end.client.Addr, c.message) {
 			p.full++
 		}
 	}
@@ -352,34 +234,36 @@ func (p *player) run() {
 	p.in, p.out = p.in[:0], p.out[:0]
 }
 
-// byAddr returns the newest end with an address.
-func (p *player) byAddr(addr netip.AddrPort) *end {
-	for i := len(p.list) - 1; i >= 0; i-- {
-		if p.list[i].addr == addr {
-			return p.list[i]
+// at returns the newest end with an address, nil if there is none.
+func (p *player) at(addr netip.AddrPort) *end {
+	for _, n := range slices.Backward(p.list) {
+		if n.client.Addr == addr {
+			return n
 		}
+	}
+	return nil
+}
+
+// of returns the end of a client, nil if there is none.
+func (p *player) of(c *Client) *end {
+	if i := slices.IndexFunc(p.list, func(n *end) bool { return n.client == c }); i >= 0 {
+		return p.list[i]
 	}
 	return nil
 }
 
 // take takes a message that the model sent to an end.
 func (p *player) take(n *end, m *arq.Message) {
-	s := &p.taken
-	*s = sent{to: n, typ: m.Type, header: m.Header, body: m.Body}
-	s.header.Reliable, s.header.Priority = m.Reliable, m.Priority
-	switch m.Type {
-	case transport.Standard:
-		if len(m.Body) == 0 {
-			return
-		}
-		s.op = decode.Opcode(m.Body[0])
-	case transport.Connect, transport.NameChange, transport.BootPlayer, transport.Disconnect:
-	case transport.Acknowledge, transport.DoNothing, transport.Leave:
+	if p.mute || m.Type == transport.Standard && len(m.Body) == 0 {
 		return
 	}
-	if !p.mute && n.client != nil {
-		p.emit(s)
+	s := &p.taken
+	*s = sent{to: n, ends: p.list, typ: m.Type, header: m.Header, body: m.Body}
+	s.header.Reliable, s.header.Priority = m.Reliable, m.Priority
+	if m.Type == transport.Standard {
+		s.op = decode.Opcode(m.Body[0])
 	}
+	p.emit(s)
 }
 
 // directories are those that a host asks for, by the number of the round.

@@ -173,18 +173,14 @@ func (r *Replay) begin() {
 			g.Like = decode.OpenBC
 		}
 		r.models[i] = m
-		r.players[i] = newPlayer(g, r.cfg.Catalog, nil)
-		p := r.players[i]
-		p.partial = r.t.partial
+		p := newPlayer(g, r.cfg.Catalog)
+		r.players[i] = p
 		p.depart = func(d relay.Departure) {
 			if r.src != nil && !r.cmp.depart(r.src, d) {
 				r.t.reached[limitDepartures]++
 			}
 		}
-		p.emit = func(s *sent) {
-			s.ends = p.list
-			r.cmp.expected(m, r.src, s)
-		}
+		p.emit = func(s *sent) { r.cmp.expected(m, r.src, s) }
 	}
 	waiting := r.waiting
 	r.waiting = nil
@@ -218,9 +214,6 @@ func (r *Replay) play(e *Event) {
 		if e.Client != nil {
 			r.cmp.dest(e.Client).cut = true
 		}
-		return
-	case Again:
-		r.cmp.dest(e.Client).again = true
 		return
 	case Input, Joined, Left:
 		r.cmp.destroyed(e)

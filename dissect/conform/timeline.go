@@ -30,7 +30,6 @@ const (
 	Left                 // a client leaves
 	PutOut               // the host tells others that it has put a client out
 	Cut                  // a datagram that the capture cut; Client is nil if a client sent it
-	Again                // an accept with a number that the tracker takes for a retransmission
 )
 
 // An Event is one thing that happened in the captured session. It is borrowed until
@@ -330,23 +329,26 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	return c
 }
 
-// connect takes a client's wish to be let in, which may be a repetition.
+// connect takes a client's wish to be let in, which may be a repetition, or have
+// been recorded late.
 func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	d, body := r.Datagram, r.Bytes[r.Transport.Size:]
-	if c := t.clients[addr]; c != nil && !c.gone {
-		if c.short == r.Transport.Short && bytes.Equal(c.body, body) && !c.Adopted && (!c.short || c.answers == 0) {
+	c := t.clients[addr]
+	anew := slices.ContainsFunc(r.Notes, func(n dissect.Note) bool { return n.Code == "restart" })
+	if c == nil || c.gone || anew || c.Adopted && c.answers == 0 {
+		if c != nil {
+			t.end(c, PutOut) // the game deletes the old peer at once
+		}
+		if c = t.add(addr, d.Number); c == nil {
 			return
 		}
-		t.end(c, PutOut) // the game deletes the old peer at once
+		c.begin()
 	}
-	c := t.add(addr, d.Number)
-	if c == nil {
-		return
+	if c.body == nil { // otherwise it is a repetition
+		c.body, c.short = bytes.Clone(body), r.Transport.Short
+		c.openBC = c.short
+		t.number(r, c)
 	}
-	c.short, c.body = r.Transport.Short, bytes.Clone(body)
-	c.openBC = c.short
-	c.begin()
-	t.number(r, c)
 }
 
 // end ends a client.
@@ -380,10 +382,6 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 			if got := c.receipts[class(h)].find(h.Seq); got != nil {
 				got.twice = true
 			}
-		}
-		if c := t.clients[r.Datagram.Dst]; h.Type == transport.Connect && c != nil {
-			t.event = Event{Kind: Again, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1}
-			t.emit(&t.event)
 		}
 		return nil, false
 	}
@@ -571,8 +569,8 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 	c := e.Client
 	switch m := t.bodies.control(e.Type, e.Body).(type) {
 	case *transport.Accept:
-		c.Peer = m.ID
-		t.given(c, m.ID)
+		c.Peer, c.given = m.ID, m.ID
+		t.part(m.ID) // whoever had it is gone
 		t.hand(c, e)
 		return
 	case *transport.Identity:

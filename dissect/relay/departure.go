@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -43,12 +44,15 @@ func (h *Host) departs(p *peer, d *Departure) {
 
 // self returns the id by which the client names itself.
 func (h *Host) self(p *peer) uint8 {
-	if h.cfg.Self != nil {
-		if id := h.cfg.Self(p.addr); id != 0 {
-			return id
-		}
+	return cmp.Or(h.shown(p).ID, p.id)
+}
+
+// shown returns what the capture shows of a client.
+func (h *Host) shown(p *peer) Shown {
+	if h.cfg.Shown == nil {
+		return Shown{Slot: -1}
 	}
-	return p.id
+	return h.cfg.Shown(p.addr)
 }
 
 // departure returns how the judged message of a captured client departs from

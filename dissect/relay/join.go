@@ -81,9 +81,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	}
 	p := &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now, moved: h.now, active: h.now, got: size}
 	p.judge(session.OfShape(session.Client, &m.Header))
-	if h.cfg.Speaks != nil {
-		p.judge(h.cfg.Speaks(from), session.Form, "")
-	}
+	p.judge(h.shown(p).Dialect, session.Form, "")
 	p.budget = newBudget(&h.cfg.Limits)
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
@@ -190,14 +188,14 @@ func (h *Host) seat(p *peer) bool {
 		if p.slot >= 0 {
 			break
 		}
-		if p.slot = h.freeSlot(); p.slot >= 0 {
+		if p.slot = h.freeSlot(p); p.slot >= 0 {
 			break
 		}
 		switch o := take(); {
 		case o == nil:
 		case o.known():
 			h.putOut(o, TimedOut, transport.BootTimedOut, "it does not get further into the game, and others want to")
-			p.slot = h.freeSlot()
+			p.slot = h.freeSlot(p)
 		default:
 			p.slot, o.slot = o.slot, -1
 		}
@@ -315,7 +313,7 @@ func (h *Host) admit(p *peer) bool {
 	h.peers = append(h.peers, p)
 	h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
 	if !rival {
-		if p.slot = h.freeSlot(); p.slot >= 0 {
+		if p.slot = h.freeSlot(p); p.slot >= 0 {
 			h.slots[p.slot] = p
 		}
 	}
@@ -327,8 +325,15 @@ func (h *Host) admit(p *peer) bool {
 	return true
 }
 
-// freeSlot returns the lowest free slot, -1 if there is none.
-func (h *Host) freeSlot() int { return slices.Index(h.slots[:h.cfg.Players], nil) }
+// freeSlot returns the free slot that a captured client had, or the lowest one; -1
+// if there is none.
+func (h *Host) freeSlot(p *peer) int {
+	slots := h.slots[:h.cfg.Players]
+	if had := h.shown(p).Slot; had >= 0 && had < len(slots) && slots[had] == nil {
+		return had
+	}
+	return slices.Index(slots, nil)
+}
 
 // freeID returns an id that nobody has: a random one or, without randomness, the
 // next from where the last one was found, as the stock host does.

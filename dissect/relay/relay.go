@@ -81,11 +81,8 @@ type Config struct {
 	// changes or refuses, right before the message is passed on as it is; nil for
 	// nobody.
 	Departs func(netip.AddrPort, Departure)
-	// Self returns the id that a captured client knows as its own. Nil stands for
-	// the one that this host gave it.
-	Self func(netip.AddrPort) uint8
-	// Speaks returns the dialect of a captured client; nil if it shows.
-	Speaks func(netip.AddrPort) decode.Dialect
+	// Shown returns what the capture shows of a client; nil if it shows nothing.
+	Shown func(netip.AddrPort) Shown
 	// Public says that anybody can send to the host, with any source address. It
 	// then believes less than the stock game: see docs/relay.md. It needs Random.
 	Public bool
@@ -98,6 +95,13 @@ type Config struct {
 	// so it must not block: a writer to a terminal or a pipe needs a queue of
 	// its own that drops and counts.
 	Report func(Event)
+}
+
+// Shown is what a capture shows of a client.
+type Shown struct {
+	ID      uint8          // that the client knows as its own, 0 for the one that this host gave it
+	Slot    int            // -1 for any
+	Dialect decode.Dialect // that it writes, Undecided if its messages tell
 }
 
 // Limits bound the memory and the traffic that clients can cause.

@@ -510,7 +510,7 @@ func TestScarceSlots(t *testing.T) {
 		h := g.host
 		h.now = now
 		add := func(addr netip.AddrPort, phase Phase, moved time.Time) *peer {
-			slot := h.freeSlot()
+			slot := h.freeSlot(&peer{})
 			p := &peer{addr: addr, id: uint8(slot + 2), phase: phase, proved: true, slot: slot, moved: moved, heard: now, born: now, link: arq.New(1, arq.Limits{})}
 			h.slots[slot], h.peers, h.ids[p.id] = p, append(h.peers, p), p
 			return p
