@@ -3,10 +3,13 @@ package wireshark
 import (
 	"encoding/binary"
 	"math"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -49,6 +52,11 @@ type Options struct {
 	Player func(conversation int) wire.Untrusted
 	// NoComments leaves out comments, for readers that show expert information.
 	NoComments bool
+	// HideUpdates leaves ship updates out of the text for the Info column.
+	HideUpdates bool
+	// Catalog is nil, or holds messages of mods that are to have fields as the game's
+	// own have: only a plugin with their [Additions] can read the trailers.
+	Catalog *decode.Catalog
 }
 
 // An Annotator makes trailers and comments of the records of datagrams, one
@@ -75,6 +83,7 @@ type Annotator struct {
 	texts    [256]earlier // by hash
 	info     []byte
 	expert   bool
+	hidden   int    // ship updates that are not in info
 	left     int    // fields that found no room
 	findings []byte // a line each
 	text     []byte // fields in words, a line each
@@ -128,7 +137,7 @@ type group struct {
 
 // NewAnnotator returns an annotator.
 func NewAnnotator(o Options) *Annotator {
-	t := newTable()
+	t := newTable(o.Catalog)
 	return &Annotator{
 		opts: o, table: t, lines: table.New(nil, table.Options{NoCapture: true}), uses: make([]latest, firstID+len(t.fields)),
 	}
@@ -140,7 +149,7 @@ func (a *Annotator) Begin(payload int, cut bool) {
 	a.payload, a.cut, a.begun = payload, cut, false
 	a.sources, a.nsources, a.items, a.used, a.info = a.sources[:0], 0, a.items[:0], a.used[:0], a.info[:0]
 	a.findings, a.text = a.findings[:0], a.text[:0]
-	a.expert, a.left, a.source = false, 0, 0
+	a.expert, a.left, a.source, a.hidden = false, 0, 0, 0
 	if a.stamp++; a.stamp == 0 {
 		clear(a.uses)
 		clear(a.texts[:])
@@ -191,6 +200,9 @@ func (a *Annotator) finish(payload []byte) []byte {
 	for _, u := range a.used {
 		b = binary.LittleEndian.AppendUint16(b, u.id)
 		b = binary.LittleEndian.AppendUint16(b, u.first)
+	}
+	if a.hidden > 0 && len(a.info) == 0 {
+		a.info = append(strconv.AppendInt(a.info, int64(a.hidden), 10), plural.Form(a.hidden, " {ship update|ship updates}")...)
 	}
 	b = append(b, a.info...)
 	var flags byte
@@ -243,9 +255,15 @@ func (a *Annotator) aboutDatagram(r *dissect.Record) {
 func (a *Annotator) aboutMessage(r *dissect.Record) {
 	from := r.Offset
 	end := from + len(r.Bytes)
-	a.value = a.lines.AppendSummary(a.value[:0], r)
-	inInfo, whole := len(a.info), false
-	if inInfo < maxInfo {
+	inInfo, whole, hidden := len(a.info), false, false
+	if op, ok := r.Opcode(); ok && op == msg.OpStateUpdate && a.opts.HideUpdates {
+		hidden = true
+		a.hidden++
+	}
+	if !hidden || !a.chosen.none() {
+		a.value = a.lines.AppendSummary(a.value[:0], r)
+	}
+	if inInfo < maxInfo && !hidden {
 		if inInfo > 0 {
 			a.info = append(a.info, " │ "...)
 			inInfo = len(a.info)

@@ -91,6 +91,7 @@ type node struct {
 // A fieldTable holds all fields.
 type fieldTable struct {
 	fields []*field
+	own    int // how many are of the game itself
 	byName map[string]*field
 	sum    uint32
 
@@ -119,8 +120,9 @@ var leftOut = map[string]bool{
 	"frame": true, "capture": true, "ts": true, "rel": true, "src": true, "dst": true, "fields": true, "payload": true,
 }
 
-// newTable returns the table of the game's own messages.
-func newTable() *fieldTable {
+// newTable returns the table of the game's own messages, and behind them those that
+// a catalogue adds. The catalogue may be nil.
+func newTable(c *decode.Catalog) *fieldTable {
 	t := &fieldTable{byName: map[string]*field{}, game: map[string]*node{}, gamespy: map[string]*field{}, unknown: &node{}}
 	t.message = t.add("message", formGroup, "a transport message, or another part of a datagram")
 	t.element = t.add("element", formGroup, "an element of a list")
@@ -132,6 +134,14 @@ func newTable() *fieldTable {
 	}
 	for _, s := range transport.Specs() {
 		t.addSpec(s)
+	}
+	t.own = len(t.fields)
+	if c != nil {
+		for _, s := range c.All() {
+			if !slices.Contains(msg.Catalog().All(), s) {
+				t.addSpec(s)
+			}
+		}
 	}
 	t.sum = t.checksum()
 	return t
@@ -380,4 +390,11 @@ func (t *fieldTable) checksum() uint32 {
 // trailers of this program.
 func Sum() uint32 { return sum() }
 
-var sum = sync.OnceValue(func() uint32 { return newTable().sum })
+// Additions returns the lines of the plugin for the fields that a catalogue adds to
+// the game's own, and the checksum of all.
+func Additions(c *decode.Catalog) (lines string, sum uint32) {
+	t := newTable(c)
+	return luaOf(t.fields[t.own:]), t.sum
+}
+
+var sum = sync.OnceValue(func() uint32 { return newTable(nil).sum })

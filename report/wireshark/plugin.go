@@ -18,7 +18,7 @@ var pluginTemplate string
 // Plugin writes the Lua file for Wireshark. Its version is for its first lines. It
 // loads the engine, or the one in its own folder if that is empty.
 func Plugin(w io.Writer, version, engine string) error {
-	t := newTable()
+	t := newTable(nil)
 	var opcodes, kinds bytes.Buffer
 	c := msg.Catalog()
 	for op := range 256 {
@@ -38,7 +38,7 @@ func Plugin(w io.Writer, version, engine string) error {
 	_, err := strings.NewReplacer(
 		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@ENGINE@", engine, "@MAGIC@", magic,
 		"@FOOTER@", number(footerSize), "@ITEM@", number(itemSize),
-		"@EXPERT@", number(idExpert), "@SAME@", number(sameText), "@PART@", number(partText), "@FIELDS@\n", t.lua(), "@EXPERTS@\n", list.String(),
+		"@EXPERT@", number(idExpert), "@SAME@", number(sameText), "@PART@", number(partText), "@FIELDS@\n", luaOf(t.fields), "@EXPERTS@\n", list.String(),
 		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),
 		"@STANDARD@", number(uint8(transport.Standard)), "@ACK@", number(uint8(transport.Acknowledge)),
 		"@KEEPALIVE@", number(uint8(transport.DoNothing)), "@LEAVE@", number(uint8(transport.Leave)),
@@ -55,10 +55,10 @@ func printable(r rune) rune {
 	return r
 }
 
-// lua returns the calls that define the fields.
-func (t *fieldTable) lua() string {
+// luaOf returns the calls that define fields.
+func luaOf(fields []*field) string {
 	var b strings.Builder
-	for _, f := range t.fields {
+	for _, f := range fields {
 		fmt.Fprintf(&b, "field(%d, %q, %q, %q, %q", f.id, formNames[f.form], f.name, f.title, f.doc)
 		switch {
 		case len(f.values) > 0:

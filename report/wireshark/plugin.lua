@@ -49,27 +49,6 @@ end
 -- id, form, name, name for people, meaning, names of values, how it stands behind
 -- the value above, unit, names of bits
 @FIELDS@
-bc.fields = all
-
-local X = {
-@EXPERTS@
-}
-local other_version = ProtoExpert.new("bc.expert.version", "The capture was annotated by another version of bcdissect: run \"bcdissect wireshark install\"", expert.group.UNDECODED, expert.severity.WARN)
-local left_out = ProtoExpert.new("bc.expert.left_out", "Fields have no room in this frame: \"bcdissect read\" shows them", expert.group.UNDECODED, expert.severity.WARN)
-local no_engine = ProtoExpert.new("bc.expert.engine", "All fields need bcdissect's engine", expert.group.UNDECODED, expert.severity.CHAT)
-do
-	local experts = { other_version, left_out, no_engine }
-	for i = 0, #X do
-		experts[#experts + 1] = X[i]
-	end
-	bc.experts = experts
-end
-
-local this = nil -- the dissector, to ask whether its fields are needed
-
-local function referenced(tree, field)
-	return tree:referenced(field)
-end
 
 -- The function of the engine, or nil and the reason.
 local engine, missing
@@ -90,6 +69,55 @@ do
 			missing = "bcdissect's engine is of another version; run \"bcdissect wireshark install\""
 		end
 	end
+end
+
+-- preference returns the saved value of a preference: Wireshark reads them after
+-- this file, and fields have to be defined in it.
+local function preference(name)
+	local found = ""
+	local file = io.open(Dir.personal_config_path("preferences"))
+	if file then
+		for line in file:lines() do
+			found = line:match("^" .. name:gsub("%.", "%%.") .. ":%s*(.*)$") or found
+		end
+		file:close()
+	end
+	return found
+end
+
+-- The messages of mods are fields as the game's own are.
+local mods_error
+if engine then
+	local files = os.getenv("BCDISSECT_DEFINE") or preference("bc.define"):gsub(";", "\n")
+	local _, lines = engine("define " .. files)
+	if lines and lines:sub(1, 7) == "error: " then
+		mods_error = "bcdissect: " .. lines:sub(8)
+	elseif lines then
+		load(lines, "definitions", "t", { field = field })()
+		SUM = tonumber(select(2, engine("sum")))
+	end
+end
+
+bc.fields = all
+
+local X = {
+@EXPERTS@
+}
+local other_version = ProtoExpert.new("bc.expert.version", "The capture was annotated by another version of bcdissect: run \"bcdissect wireshark install\"", expert.group.UNDECODED, expert.severity.WARN)
+local left_out = ProtoExpert.new("bc.expert.left_out", "Fields have no room in this frame: \"bcdissect read\" shows them", expert.group.UNDECODED, expert.severity.WARN)
+local no_engine = ProtoExpert.new("bc.expert.engine", "All fields need bcdissect's engine", expert.group.UNDECODED, expert.severity.CHAT)
+do
+	local experts = { other_version, left_out, no_engine }
+	for i = 0, #X do
+		experts[#experts + 1] = X[i]
+	end
+	bc.experts = experts
+end
+
+local this = nil -- the dissector, to ask whether its fields are needed
+
+local function referenced(tree, field)
+	return tree:referenced(field)
 end
 
 -- A trailer as its footer describes it; its places are those in the frame.
@@ -702,11 +730,53 @@ bc:register_heuristic("udp", function(tvb, pinfo, tree)
 	pinfo.conversation = bc
 	return true
 end)
-DissectorTable.get("udp.port"):add_for_decode_as(bc)
+local udp = DissectorTable.get("udp.port")
+udp:add_for_decode_as(bc)
 this = Dissector.get("bc")
+
+-- Preferences.
+
+local prefs = bc.prefs
+prefs.ports = Pref.string("Host ports", "", "Ports of the game's hosts, with commas. Empty: the game is recognised by its content on any port")
+if engine then
+	prefs.dialect = Pref.enum("Dialect", 1, "How all senders write messages", {
+		{ 1, "Recognise it", 1 }, { 2, "Original game", 2 }, { 3, "OpenBC", 3 },
+	}, false)
+	prefs.players = Pref.bool("Names of players for addresses", true, "The address columns show players where Wireshark resolves network addresses (View, Name Resolution)")
+	prefs.hide = Pref.bool("Hide ship updates in the Info column", false, "The filter !bc.StateUpdate hides the frames themselves")
+	prefs.define = Pref.string("Definitions of mods", "", "Files in TOML, with semicolons; see docs/mods.md. Their messages are shown after Wireshark is started again")
+end
+
+local DIALECTS = { "auto", "stock", "openbc" }
+local config, ports = "", {}
+
+function bc.prefs_changed()
+	for _, port in ipairs(ports) do
+		udp:remove(port, bc)
+	end
+	ports = {}
+	for port in prefs.ports:gmatch("%d+") do
+		port = tonumber(port)
+		if port > 0 and port < 65536 then
+			ports[#ports + 1] = port
+			udp:add(port, bc)
+		end
+	end
+	if engine then
+		local new = format("config ports=%s dialect=%s hide=%s names=%s", concat(ports, ","), DIALECTS[prefs.dialect], tostring(prefs.hide), tostring(prefs.players))
+		if new ~= config then
+			config = new
+			engine(config)
+		end
+	end
+end
 
 function bc.init()
 	latest = 0
+	if mods_error then
+		report_failure(mods_error)
+		mods_error = nil
+	end
 	if engine then
 		engine("reset")
 	end

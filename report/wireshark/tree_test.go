@@ -26,7 +26,7 @@ type item struct {
 }
 
 // fields is the table of the plugin.
-var fields = newTable()
+var fields = newTable(nil)
 
 // parse returns the items of a trailer, and the data sources: the first is the
 // payload in the frame.

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
@@ -12,6 +14,9 @@ import (
 // A Console is an engine with the commands that the plugin gives it.
 type Console struct {
 	engine *Engine
+	cfg    dissect.Config
+	hide   bool // ship updates in the Info column
+	names  bool // players in the place of addresses
 	chosen []int
 	choice *wireshark.Choice // of chosen
 	none   *wireshark.Choice
@@ -19,7 +24,7 @@ type Console struct {
 
 // NewConsole returns a console.
 func NewConsole() *Console {
-	c := &Console{engine: New(dissect.Config{})}
+	c := &Console{engine: New(dissect.Config{}), names: true}
 	c.reset()
 	return c
 }
@@ -33,34 +38,119 @@ func (c *Console) reset() {
 // Command runs a command and returns its answer, or a text about its mistake, which
 // begins with "error: ".
 //
-//	sum           the checksum of the table of fields
-//	reset         begins a new capture
-//	choose ID...  the fields that a datagram with chosen fields shows
+//	sum             the checksum of the table of fields
+//	define [FILE…]  adds the messages of mods, and returns the lines of their fields
+//	config KEY=VALUE…  begins a new capture with the preferences: ports, dialect,
+//	                hide (ship updates in the Info column), names (of players for addresses)
+//	reset           begins a new capture
+//	choose ID…      the fields that a datagram with chosen fields shows
+//
+// Names of files stand in lines of their own.
 func (c *Console) Command(text string) string {
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {
 	case "sum":
-		return strconv.FormatUint(uint64(wireshark.Sum()), 10)
+		_, sum := wireshark.Additions(c.cfg.Catalog)
+		return strconv.FormatUint(uint64(sum), 10)
+	case "define":
+		return c.define(strings.FieldsFunc(rest, func(r rune) bool { return r == '\n' }))
+	case "config":
+		return c.config(strings.Fields(rest))
 	case "reset":
 		c.reset()
 	case "choose":
-		c.chosen = c.chosen[:0]
-		for word := range strings.FieldsSeq(rest) {
-			id, err := strconv.Atoi(word)
-			if err != nil {
-				return fmt.Sprintf("error: choose: %q is not a number", word)
-			}
-			c.chosen = append(c.chosen, id)
-		}
-		c.choice = c.engine.Choose(c.chosen)
+		return c.choose(strings.Fields(rest))
 	default:
 		return fmt.Sprintf("error: no command %q", verb)
 	}
 	return ""
 }
 
+// define adds the messages of files, and of those that the user's configuration
+// names.
+func (c *Console) define(files []string) string {
+	d := cli.Definitions{Defined: files}
+	if _, err := d.Configuration(); err != nil {
+		return "error: " + err.Error()
+	}
+	if len(d.Defined) == 0 {
+		return ""
+	}
+	catalog, err := d.Catalog()
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	c.cfg.Catalog = catalog
+	c.engine.Configure(c.cfg, c.hide)
+	c.reset()
+	lines, _ := wireshark.Additions(catalog)
+	return lines
+}
+
+// config takes the preferences.
+func (c *Console) config(words []string) string {
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		var err error
+		switch key {
+		case "ports":
+			c.cfg.Ports, err = portsOf(value)
+		case "dialect":
+			choice := cli.NewChoice("auto", "auto", "stock", "openbc")
+			err = choice.Set(value)
+			c.cfg.Dialect = cli.DialectOf(&choice)
+		case "hide":
+			c.hide = value == "true"
+		case "names":
+			c.names = value == "true"
+		default:
+			err = errors.New("no such preference")
+		}
+		if err != nil {
+			return fmt.Sprintf("error: %s %s: %v", key, value, err)
+		}
+	}
+	c.engine.Configure(c.cfg, c.hide)
+	c.reset()
+	return ""
+}
+
+// portsOf returns the ports of a list with commas.
+func portsOf(list string) (ports []uint16, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		if word == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(word, 10, 16)
+		if err != nil || n == 0 {
+			return nil, errors.New("ports go from 1 to 65535")
+		}
+		ports = append(ports, uint16(n))
+	}
+	return ports, nil
+}
+
+// choose sets the chosen fields.
+func (c *Console) choose(ids []string) string {
+	c.chosen = c.chosen[:0]
+	for _, word := range ids {
+		id, err := strconv.Atoi(word)
+		if err != nil {
+			return fmt.Sprintf("error: choose: %q is not a number", word)
+		}
+		c.chosen = append(c.chosen, id)
+	}
+	c.choice = c.engine.Choose(c.chosen)
+	return ""
+}
+
 // Names returns the names of addresses that are new since the last call.
-func (c *Console) Names() []wireshark.Name { return c.engine.Names() }
+func (c *Console) Names() []wireshark.Name {
+	if !c.names {
+		return nil
+	}
+	return c.engine.Names()
+}
 
 // Datagram returns the trailer of a datagram, empty if it is not the game's, with
 // all fields, the chosen ones, or none; that of an annotated frame, always with all,

@@ -35,6 +35,7 @@ const firstInterval = 1024
 // An Engine dissects one capture after another. It is not safe for concurrent use.
 type Engine struct {
 	cfg         dissect.Config
+	hide        bool // ship updates in the Info column
 	notes       *wireshark.Annotator
 	players     extract.Players
 	front       *dissect.Pipeline // after all datagrams of the first pass
@@ -64,20 +65,21 @@ func New(cfg dissect.Config) *Engine {
 	return e
 }
 
-// Configure begins a new capture with another configuration.
-func (e *Engine) Configure(cfg dissect.Config) {
-	e.cfg = cfg
+// Configure begins a new capture with another configuration. The Info column may
+// leave out ship updates.
+func (e *Engine) Configure(cfg dissect.Config, hideUpdates bool) {
+	e.cfg, e.hide = cfg, hideUpdates
 	e.Reset()
 }
 
 // Reset begins a new capture.
 func (e *Engine) Reset() {
 	*e = Engine{
-		cfg: e.cfg, players: extract.Players{}, front: dissect.New(e.cfg), interval: firstInterval, plain: e.plain[:0],
+		cfg: e.cfg, hide: e.hide, players: extract.Players{}, front: dissect.New(e.cfg), interval: firstInterval, plain: e.plain[:0],
 	}
 	e.notes = wireshark.NewAnnotator(wireshark.Options{
 		Player:     func(conversation int) wire.Untrusted { return e.players[conversation] },
-		NoComments: true,
+		NoComments: true, HideUpdates: e.hide, Catalog: e.cfg.Catalog,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,15 +182,59 @@ func TestHeader(t *testing.T) {
 
 // Commands that are wrong say so; none fails.
 func TestCommands(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	c := NewConsole()
 	for command, want := range map[string]string{
 		"reset": "", "choose 1 2 999999 -7": "", "choose x": `error: choose: "x" is not a number`, "dance": `error: no command "dance"`,
+		"config ports=1,70000": "error: ports 1,70000: ports go from 1 to 65535", "config colour=red": "error: colour red: no such preference",
+		"config ports= dialect=auto hide=false names=true": "", "define": "",
 	} {
 		if got := c.Command(command); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)
 		}
 	}
-	if c.Command("sum") == "" {
-		t.Error("no sum")
+	sum := c.Command("sum")
+	if got := c.Command("define no-such.toml"); !strings.HasPrefix(got, "error: no-such.toml") {
+		t.Errorf("a missing file: %q", got)
+	}
+	lines := c.Command("define ../../../../docs/example-mod.toml")
+	if !strings.Contains(lines, `"TradeOffer.price"`) || strings.Contains(lines, `"StateUpdate.speed"`) || c.Command("sum") == sum {
+		t.Errorf("the fields of the mod are %.300q", lines)
+	}
+}
+
+// The preferences choose what is the game's, and what the Info column says.
+func TestPreferences(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	all := datagramsOf(t, "battle_mix.pcap.gz")[:2000]
+	infos := func(config string) (shown, hidden, names int) {
+		c := NewConsole()
+		if said := c.Command(config); said != "" {
+			t.Fatal(said)
+		}
+		for i := range all {
+			d := &all[i]
+			f := Frame{
+				Number: d.Number, WireLen: d.WireLen, Data: d.Payload, Len: len(d.Payload), Full: d.Full, Src: d.Src.Addr().String(),
+				Dst: d.Dst.Addr().String(), SrcPort: int(d.Src.Port()), DstPort: int(d.Dst.Port()),
+			}
+			if trailer, _ := c.Datagram(&f, false, false, false); trailer != nil {
+				shown++
+				if bytes.Contains(trailer, []byte(" ship update")) {
+					hidden++
+				}
+			}
+			names += len(c.Names())
+		}
+		return shown, hidden, names
+	}
+	if shown, hidden, names := infos("config"); shown != 2000 || hidden != 0 || names < 3 {
+		t.Errorf("%d are shown, %d with hidden updates; %d names", shown, hidden, names)
+	}
+	if shown, hidden, names := infos("config hide=true names=false"); shown != 2000 || hidden < 500 || names != 0 {
+		t.Errorf("with other preferences, %d are shown, %d with hidden updates; %d names", shown, hidden, names)
+	}
+	if shown, _, _ := infos("config ports=7"); shown != 0 {
+		t.Errorf("%d datagrams of another port are shown", shown)
 	}
 }
