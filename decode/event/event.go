@@ -121,6 +121,10 @@ type Event struct {
 // Reset prepares the event for reuse.
 func (m *Event) Reset() { *m = Event{Contacts: m.Contacts[:0]} }
 
+// Actor returns the object that acts in an event that a client sends of its own
+// ship: a system of the ship.
+func (m *Event) Actor() wire.ObjectID { return m.Dest }
+
 // Walk implements [decode.Message].
 func (m *Event) Walk(c *decode.Codec) {
 	decode.Enum32(c, "class", &m.Class, Classes, "decides the body")

@@ -41,6 +41,10 @@ type Explosion struct {
 	Damage   wire.CF16
 }
 
+// Actor returns the damaged ship, which is the sender's: the host of a game
+// without simulation takes damage from its owner only.
+func (m *Explosion) Actor() wire.ObjectID { return m.Object }
+
 // Walk implements [decode.Message].
 func (m *Explosion) Walk(c *decode.Codec) {
 	c.Object("object_id", &m.Object, "the damaged ship")

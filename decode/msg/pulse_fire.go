@@ -46,6 +46,9 @@ type PulseFire struct {
 	Target       wire.ObjectID // PulseTarget
 }
 
+// Actor returns the object that acts, the weapon.
+func (m *PulseFire) Actor() wire.ObjectID { return m.Weapon }
+
 // Walk implements [decode.Message].
 func (m *PulseFire) Walk(c *decode.Codec) {
 	c.Object("weapon", &m.Weapon, "the weapon that fired, a child of the pulse system")

@@ -9,6 +9,9 @@ import (
 // but the object.
 type ShortEvent struct{ Object wire.ObjectID }
 
+// Actor returns the object that acts.
+func (m *ShortEvent) Actor() wire.ObjectID { return m.Object }
+
 // Walk implements [decode.Message].
 func (m *ShortEvent) Walk(c *decode.Codec) {
 	c.Object("object_id", &m.Object, "the object concerned")

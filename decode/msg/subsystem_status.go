@@ -47,6 +47,9 @@ type SubsystemStatusOpenBC struct {
 	Class *ship.Class
 }
 
+// Actor returns the object that acts, the ship.
+func (m *SubsystemStatusOpenBC) Actor() wire.ObjectID { return m.Object }
+
 // Walk implements [decode.Message].
 func (m *SubsystemStatusOpenBC) Walk(c *decode.Codec) {
 	c.Object("object_id", &m.Object, "the ship")

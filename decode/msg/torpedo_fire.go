@@ -61,6 +61,9 @@ type TorpedoFire struct {
 	Offset       wire.Vec4b    // unless TorpedoNoTarget
 }
 
+// Actor returns the object that acts, the tube.
+func (m *TorpedoFire) Actor() wire.ObjectID { return m.Tube }
+
 // Walk implements [decode.Message].
 func (m *TorpedoFire) Walk(c *decode.Codec) {
 	c.Object("tube", &m.Tube, "the tube that fired, a child of the torpedo system")
@@ -86,6 +89,9 @@ type TorpedoFireOpenBC struct {
 	Target       wire.ObjectID
 	Offset       wire.Vec4h
 }
+
+// Actor returns the object that acts, the tube.
+func (m *TorpedoFireOpenBC) Actor() wire.ObjectID { return m.Tube }
 
 // Walk implements [decode.Message].
 func (m *TorpedoFireOpenBC) Walk(c *decode.Codec) {

@@ -178,3 +178,65 @@ func TestDestroyAnother(t *testing.T) {
 		t.Errorf("reported: %v", g.events)
 	}
 }
+
+// Nobody acts for the ship of another on a public host.
+func TestActForAnother(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		says string // %s is an object of slot 0 or of slot 1
+	}{
+		{"StartFiring", "07 28810000 D8008000 00000000 %s FFFF0340 00000000 00"},
+		{"StopFiring", "08 01010000 DA008000 00000000 %s"},
+		{"StopFiringAtTarget", "09 0C010000 DC008000 00000000 %s FFFF0340"},
+		{"SubsystemStatus", "0A 04010000 DD008000 00000000 %s 00"},
+		{"AddToRepairList", "0B 01010000 DF008000 00000000 %s"},
+		{"ClientEvent", "0C 05010000 E0008000 00000000 %s 01"},
+		{"StartCloaking", "0E 01010000 E2008000 00000000 %s"},
+		{"StopCloaking", "0F 01010000 E4008000 00000000 %s"},
+		{"RepairListPriority", "11 0C010000 76008000 00000000 %s FFFFFF3F"},
+		{"SetPhaserLevel", "12 05010000 E0008000 00000000 %s 00"},
+		{"TorpedoFire", "19 %s 67 04 007F00"},
+		{"PulseFire", "1A %s 67 007F00 00"},
+		{"TorpedoTypeChange", "1B 05010000 FE008000 00000000 %s 01"},
+		{"Explosion", "29 %s 007F00 0000 0000 0000"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGame(t, Config{Mode: Playable, Public: true, Random: func() uint32 { return 100 }})
+			a, b, c := g.join(1001), g.join(1002), g.join(1003)
+			b.take()
+			c.take()
+			b.say(fmt.Sprintf(tt.says, "05000040"))
+			if got := c.take(); len(got) > 0 || !g.has(Corrected, "refused: it acts for object 0x40000005, which is not its own") {
+				t.Errorf("for another: sent %v; %v", got, g.events)
+			}
+			own := fmt.Sprintf(tt.says, "05000440")
+			b.say(own)
+			if got, want := c.take(), []string{strings.ReplaceAll(own, " ", "")}; !slices.Equal(got, want) {
+				t.Errorf("for itself: sent %v, want %v", got, want)
+			}
+			a.take()
+		})
+	}
+}
+
+// A public host puts the true shooter into a shot, and tells nobody the address
+// of another.
+func TestPublicCorrections(t *testing.T) {
+	g := newGame(t, Config{Mode: Playable, Public: true, Random: func() uint32 { return 100 }})
+	a, b := g.join(1001), g.join(1002)
+	a.take()
+	b.say("19 05000440 66 04 007F00")
+	if got, want := a.take(), []string{"19050004406704007F00"}; !slices.Equal(got, want) {
+		t.Errorf("sent %v, want %v", got, want)
+	}
+	b.send(naming(0x67, "Troi"))
+	want := naming(0x67, "Troi").Body
+	clear(want[1:5])
+	if got := a.take(); !slices.Equal(got, []string{fmt.Sprintf("00: %X", want)}) {
+		t.Errorf("sent %v, want 00: %X", got, want)
+	}
+	b.leave("67 0A0A0AEF")
+	if got := a.take(); !slices.Contains(got, "05: 6700000000") {
+		t.Errorf("of the leave: sent %v", got)
+	}
+}

@@ -115,7 +115,7 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	f.ids[id/64%2] |= 1 << (id % 64)
 	if !f.told && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
 		f.told = true
-		h.report(Forged, p, fmt.Sprintf("somebody forges %.60q: wrong ids come from its address", wire.WideText(p.alias).Raw()))
+		h.report(Forged, p, fmt.Sprintf("somebody forges %q: wrong ids come from its address", wire.WideText(p.alias)))
 	}
 	if !h.silentOnSigns(p) {
 		p.goodbye = farewell{} // it has come without a sign

@@ -51,6 +51,9 @@ func (h *Host) game(p *peer, m *arq.Message) {
 			return
 		}
 	}
+	if res.Message == nil && h.acts(spec) {
+		res = h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
+	}
 	parsed := res.Message
 	body, departs := h.identified(p, spec, m.Body, &res)
 	if body == nil {

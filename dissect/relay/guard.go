@@ -27,6 +27,9 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 		}
 		return v
 	}
+	if a, ok := parsed.(actor); ok && h.cfg.Public {
+		return h.judgeActor(p, a)
+	}
 	switch t := parsed.(type) {
 	case *msg.Chat:
 		return h.judgeChat(p, t, false)
@@ -106,6 +109,43 @@ func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wron
 	}
 	if wrong {
 		v.as, v.guard, v.why = own, GuardOwner, fmt.Sprintf("a creation for %s %d", what, named)
+	}
+	return v
+}
+
+// An actor is a message in which an object of the sender's acts.
+type actor interface{ Actor() wire.ObjectID }
+
+// acts reports whether messages of this kind are passed on only for objects of
+// their sender: those that each client sends of its own ship.
+func (h *Host) acts(spec *decode.Spec) bool {
+	return h.cfg.Public && spec != nil && (spec.Relay == decode.RelayForward || spec.Code == msg.OpExplosion)
+}
+
+// judgeActor refuses messages in which the object of another client acts, and
+// those that name another shooter.
+func (h *Host) judgeActor(p *peer, a actor) (v verdict) {
+	id := a.Actor()
+	slot, ok := id.Slot()
+	_, damage := a.(*msg.Explosion)
+	if o := h.other(p, id); o != nil || damage && (!ok || slot != p.slot) {
+		v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("it acts for object 0x%08X, which is not its own", uint32(id))
+		return v
+	}
+	if p.openBC() { // its clients do not write the shooter's id
+		return v
+	}
+	switch t := a.(type) {
+	case *msg.TorpedoFire:
+		if own := *t; t.FiringPlayer != p.id {
+			own.FiringPlayer = p.id
+			v.as, v.guard, v.why = &own, GuardSender, fmt.Sprintf("a shot of id %d", t.FiringPlayer)
+		}
+	case *msg.PulseFire:
+		if own := *t; t.FiringPlayer != p.id {
+			own.FiringPlayer = p.id
+			v.as, v.guard, v.why = &own, GuardSender, fmt.Sprintf("a shot of id %d", t.FiringPlayer)
+		}
 	}
 	return v
 }

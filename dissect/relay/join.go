@@ -364,6 +364,9 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		return
 	}
 	own := transport.Identity{ID: h.self(p), Addr: id.Addr, Name: bytes.Clone(id.Name)}
+	if h.cfg.Public {
+		own.Addr = [4]byte{} // the others have no use for it, and could attack it
+	}
 	openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
 	if id.ID != own.ID && !p.assumed && !openBC && !h.cfg.Captured {
 		h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))

@@ -104,7 +104,9 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 		return
 	}
 	body := []byte{p.id, p.claimed[0], p.claimed[1], p.claimed[2], p.claimed[3]}
-	if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 {
+	if h.cfg.Public {
+		body = []byte{p.id, 0, 0, 0, 0} // see rename
+	} else if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 {
 		switch itself := m.Body[0] == p.id; {
 		case itself && (len(m.Body) == len(body) || h.cfg.Captured):
 			body = bytes.Clone(m.Body)
