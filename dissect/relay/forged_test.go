@@ -3,6 +3,7 @@ package relay_test
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -250,5 +251,54 @@ func TestForgedWhileJoining(t *testing.T) {
 			t.Errorf("guesses every %d ms: in after %v, phase %d", 10*every, took, late.Phase)
 		}
 		s.unharmed()
+	}
+}
+
+// Forged connects keep nobody out, however far away, and cost their sender more
+// than they bring to anybody.
+func TestForgedConnects(t *testing.T) {
+	rates := []int{1500, 15000}
+	if !long() {
+		rates = rates[:1]
+	}
+	for _, perSecond := range rates {
+		s := besiege(t, 2, relay.Config{})
+		s.trouble = relay.Trouble{Delay: 80 * time.Millisecond}
+		lates := []*player{s.add(false), s.add(false)}
+		began := map[*player]time.Time{}
+		took := map[*player]time.Duration{}
+		n := 0
+		s.chat(12*time.Second, func(tick int) {
+			for range perSecond / 100 {
+				n++
+				s.inject(netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, byte(n >> 16), byte(n >> 8), byte(n)}), 5000), s.connect())
+			}
+			if tick == 300 || tick == 500 {
+				p := lates[tick/500]
+				p.Connect(s.now)
+				began[p] = s.now
+			}
+			for _, p := range lates {
+				if p.Phase == relaytest.Playing && took[p] == 0 {
+					took[p] = s.now.Sub(began[p])
+				}
+			}
+		})
+		s.unharmed()
+		in, out := 0, 0
+		for addr, bytes := range s.from {
+			if addr.Port() == 5000 {
+				in, out = in+bytes, out+s.to[addr]
+			}
+		}
+		if out > in {
+			t.Errorf("%d bytes out for %d in", out, in)
+		}
+		for _, p := range lates {
+			if took[p] == 0 || took[p] > 4*time.Second {
+				t.Errorf("%d a second: %s is in after %v, phase %d", perSecond, p.Name, took[p], p.Phase)
+			}
+			t.Logf("%d a second: in after %v; %d bytes in, %d out", perSecond, took[p], in, out)
+		}
 	}
 }

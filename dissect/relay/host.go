@@ -52,12 +52,18 @@ type Host struct {
 	group   []*peer
 	walk    []*peer
 
-	cause    *peer   // the sender of the message that the host is at
-	doomed   []*peer // that will be put out
-	connects rates
-	browsers rates
-	all      bucket
-	queries  int
+	cause      *peer   // the sender of the message that the host is at
+	doomed     []*peer // that will be put out
+	connects   rates
+	browsers   rates
+	all        bucket
+	queries    int
+	quotas     []quota // nil until the first query to a public host
+	allBytes   bucket  // of answers
+	fullAnswer int     // bytes of one with all there is to ask
+
+	secret    []byte    // from which the ids of addresses without a session follow
+	stateless time.Time // when such an id was given last
 
 	taken arq.Message // of a captured client, that is just delivered
 	stats Stats
@@ -93,6 +99,7 @@ type peer struct {
 	nonce   uint32
 	short   bool // it connected with an 8-bit length, without nonce
 	voice   session.Voice
+	late    bool  // it was let in without a session
 	former  uint8 // the id of the session whose place it took
 	forgery forgery
 	goodbye farewell
@@ -160,6 +167,7 @@ func NewHost(cfg Config) *Host {
 		connects: newRates(cfg.Limits.ConnectRate, cfg.Limits.Addresses),
 		browsers: newRates(cfg.Limits.BrowserRate, cfg.Limits.Addresses),
 		all:      bucket{rate: cfg.Limits.AllBrowserRate},
+		allBytes: bucket{rate: cfg.Limits.AllBrowserBytes},
 	}
 }
 
@@ -333,7 +341,12 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
 		known.got += size
 		h.assume(known)
 	case len(h.byAddr[from]) == 0:
-		h.drop(DropStranger)
+		if known = h.beginLate(from, id); known == nil {
+			h.drop(DropStranger)
+			return nil
+		}
+		known.got += size
+		h.proof(known)
 	default:
 		h.drop(DropWrongID)
 		if guest != nil {
@@ -696,6 +709,10 @@ func (h *Host) sendDirect(to netip.AddrPort, datagram []byte) {
 func (h *Host) gameSpy(from netip.AddrPort, text []byte) {
 	query := gamespy.Parse(text)
 	if !query.Query() {
+		return
+	}
+	if h.cfg.Public {
+		h.answerPublic(from, query, len(text))
 		return
 	}
 	if !h.browsers.take(h.now, from.Addr()) || !h.all.take(h.now, 1) {

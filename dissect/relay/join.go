@@ -74,15 +74,15 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 			h.drop(DropCrowd)
 			return nil
 		}
-		if !h.connects.take(h.now, from.Addr()) {
+		if !h.connects.take(h.now, from.Addr()) && !h.connects.lacks(from.Addr()) {
 			h.drop(DropConnects)
 			return nil
 		}
 	}
-	p := &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now, moved: h.now, active: h.now, got: size}
+	p := h.newPeer(from)
+	p.claimed, p.nonce, p.short, p.got = req.Addr, req.Nonce, m.Short, size
 	p.judge(session.OfShape(session.Client, &m.Header))
 	p.judge(h.shown(p).Dialect, session.Form, "")
-	p.budget = newBudget(&h.cfg.Limits)
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
 		h.refuse(p, transport.BootBanned)
@@ -90,11 +90,19 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	case !h.cfg.Captured && !strings.EqualFold(wire.WideText(req.Password).Raw(), h.cfg.Password):
 		h.refuse(p, transport.BootPassword)
 		return nil
-	case !h.admit(p):
+	case h.cfg.Public && !m.Short && len(h.byAddr[from]) == 0 && (h.connects.lacks(from.Addr()) || h.unprovedSessions() >= sessionsAtEase):
+		h.answerStateless(from)
+		return nil
+	case h.connects.lacks(from.Addr()) || !h.admit(p):
 		h.drop(DropConnects)
 		return nil
 	}
 	return p
+}
+
+// newPeer returns a client without a session.
+func (h *Host) newPeer(from netip.AddrPort) *peer {
+	return &peer{addr: from, slot: -1, born: h.now, heard: h.now, moved: h.now, active: h.now, budget: newBudget(&h.cfg.Limits)}
 }
 
 // crowded reports whether somebody at an address has to wait, because slots are
@@ -302,15 +310,7 @@ func (h *Host) admit(p *peer) bool {
 	if list = h.byAddr[p.addr]; len(list) > 0 && !list[len(list)-1].known() {
 		p.guesses = list[len(list)-1].guesses // a new session is no new chance
 	}
-	p.id = id
-	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
-	p.link.Adapt(h.cfg.Mode == Playable)
-	if p.short {
-		p.link.Eight(true)
-	}
-	h.ids[id] = p
-	h.byAddr[p.addr] = append(h.byAddr[p.addr], p)
-	h.peers = append(h.peers, p)
+	h.begin(p, id)
 	h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
 	if !rival {
 		if p.slot = h.freeSlot(p); p.slot >= 0 {
@@ -323,6 +323,19 @@ func (h *Host) admit(p *peer) bool {
 	}
 	h.ask(p)
 	return true
+}
+
+// begin begins the session of a client.
+func (h *Host) begin(p *peer, id uint8) {
+	p.id = id
+	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
+	p.link.Adapt(h.cfg.Mode == Playable)
+	if p.short {
+		p.link.Eight(true)
+	}
+	h.ids[id] = p
+	h.byAddr[p.addr] = append(h.byAddr[p.addr], p)
+	h.peers = append(h.peers, p)
 }
 
 // freeSlot returns the free slot that a captured client had, or the lowest one; -1
@@ -370,6 +383,9 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 	openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
 	if id.ID != own.ID && !p.assumed && !openBC && !h.cfg.Captured {
 		h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
+	}
+	if p.late { // nobody has kept its connect
+		p.claimed = id.Addr
 	}
 	wanted := wire.WideText(id.Name).Raw()
 	if name := h.nameFor(p, wanted); name != wanted {

@@ -81,6 +81,9 @@ func (r *rates) take(now time.Time, addr netip.Addr) bool {
 	return b.take(now, 1)
 }
 
+// lacks reports whether there is no room for an address.
+func (r *rates) lacks(addr netip.Addr) bool { return r.by[addr] == nil && len(r.by) >= r.limit }
+
 // charge takes the cost of an address's traffic beyond its rate.
 func (r *rates) charge(now time.Time, addr netip.Addr, n float64) {
 	if b := r.by[addr]; b != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -484,6 +485,7 @@ func TestAmplification(t *testing.T) {
 // of an address share.
 func TestBrowserRate(t *testing.T) {
 	w := newWorld(t, 1, relay.Config{})
+	w.host = relay.NewHost(relay.Config{Name: "Test"})
 	one := netip.MustParseAddr("203.0.113.7")
 	answers := func() (n int) {
 		for range 65535 {
@@ -524,6 +526,57 @@ func TestBrowserRate(t *testing.T) {
 	}
 	if n != 200 {
 		t.Errorf("got %d answers to 5000 addresses, want 200", n)
+	}
+}
+
+// A public host sends a network one full answer in ten seconds, and else four
+// times the bytes of its queries, and still answers others.
+func TestReflection(t *testing.T) {
+	w := newWorld(t, 1, relay.Config{})
+	browser := netip.MustParseAddrPort("203.0.113.7:6500")
+	forged := func(n int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, byte(n >> 8), byte(n), 9}), 53)
+	}
+	in, out := map[netip.Prefix]int{}, map[netip.Prefix]int{}
+	network := func(a netip.AddrPort) netip.Prefix { return netip.PrefixFrom(a.Addr(), 24).Masked() }
+	ask := func(from netip.AddrPort, query string) (n int) {
+		w.host.Receive(w.now, from, []byte(query))
+		in[network(from)] += len(query)
+		for to, d, ok := w.host.Send(); ok; to, d, ok = w.host.Send() {
+			out[network(to)] += len(d)
+			n += len(d)
+		}
+		return n
+	}
+	full := ask(browser, `\packets\`)
+	if full < 200 {
+		t.Fatalf("%d bytes in a full answer", full)
+	}
+	for n := range 20000 { // for 20 seconds
+		w.now = w.now.Add(time.Millisecond)
+		ask(forged(0), `\status\`)
+		ask(netip.AddrPortFrom(forged(1).Addr(), uint16(1+n%60000)), `\basic\\rules\`)
+		ask(netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, 0, 2, byte(n)}), 53), `\players\`)
+		ask(forged(3+n%5000), `\status\`)
+		if n%2000 == 1999 {
+			fresh := netip.AddrPortFrom(netip.AddrFrom4([4]byte{99, byte(n >> 8), byte(n), 1}), 6500)
+			if got := ask(fresh, `\status\`); got == 0 {
+				t.Errorf("after %d ms a browser is not answered", n)
+			}
+		}
+		if n%10000 == 9999 {
+			for a, bytes := range out {
+				if bytes > 4*in[a]+full {
+					t.Errorf("in ten seconds %v is sent %d bytes for %d", a, bytes, in[a])
+				}
+			}
+			clear(in)
+			clear(out)
+			w.now = w.now.Add(20 * time.Second)
+		}
+	}
+	if got := ask(forged(0), `\echo\`+strings.Repeat("x", 100)); got == 0 || got > 4*106 {
+		t.Errorf("%d bytes for an echo", got)
 	}
 }
 

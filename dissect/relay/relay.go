@@ -111,19 +111,20 @@ type Limits struct {
 	Objects     int // of one client, that are kept for those who join later: 64
 	ObjectBytes int // in their creations: 16 KiB
 
-	PeerRate       Rate // datagrams of one client: 500 a second, 1,000 at once
-	PeerBytes      Rate // bytes in them: 64 KiB a second, 256 KiB at once
-	MessageRate    Rate // transport messages of one client, acknowledgements included: 4,000 a second, 8,000 at once
-	ControlRate    Rate // messages below 32 of one client, such as its name: 1 a second, 8 at once
-	GameRate       Rate // game messages of one client: 400 a second, 1,000 at once
-	ReliableRate   Rate // reliable ones of a client that others hear: 100 a second, 300 at once
-	ReliableBytes  Rate // bytes in them: 16 KiB a second, 64 KiB at once
-	FanOut         Rate // bytes that the host sends because of one client: 256 KiB a second, 1 MiB at once
-	Patience       Rate // messages of a client beyond all of these before it is put out: 20 a second, 3,000 at once
-	ConnectRate    Rate // connects of one address: 1 a second, 16 at once
-	BrowserRate    Rate // GameSpy queries of one address: 5 a second, 10 at once
-	AllBrowserRate Rate // GameSpy queries of all addresses: 100 a second, 200 at once
-	Addresses      int  // with remembered rates: 4,096
+	PeerRate        Rate // datagrams of one client: 500 a second, 1,000 at once
+	PeerBytes       Rate // bytes in them: 64 KiB a second, 256 KiB at once
+	MessageRate     Rate // transport messages of one client, acknowledgements included: 4,000 a second, 8,000 at once
+	ControlRate     Rate // messages below 32 of one client, such as its name: 1 a second, 8 at once
+	GameRate        Rate // game messages of one client: 400 a second, 1,000 at once
+	ReliableRate    Rate // reliable ones of a client that others hear: 100 a second, 300 at once
+	ReliableBytes   Rate // bytes in them: 16 KiB a second, 64 KiB at once
+	FanOut          Rate // bytes that the host sends because of one client: 256 KiB a second, 1 MiB at once
+	Patience        Rate // messages of a client beyond all of these before it is put out: 20 a second, 3,000 at once
+	ConnectRate     Rate // connects of one address: 1 a second, 16 at once
+	BrowserRate     Rate // GameSpy queries of one address: 5 a second, 10 at once
+	AllBrowserRate  Rate // GameSpy queries of all addresses: 100 a second, 200 at once
+	AllBrowserBytes Rate // bytes of answers beyond four times the queries, to all addresses of a public host: 1 MiB a second, 2 MiB at once
+	Addresses       int  // with remembered rates: 4,096
 
 	// Factor bounds the bytes sent to a client until it has proved that it
 	// receives at its address, and got into the game: so many times the bytes
@@ -188,6 +189,7 @@ func (l Limits) orDefault() Limits {
 	rate(&l.ConnectRate, 1, 16)
 	rate(&l.BrowserRate, 5, 10)
 	rate(&l.AllBrowserRate, 100, 200)
+	rate(&l.AllBrowserBytes, 1<<20, 2<<20)
 	number(&l.Addresses, 4096)
 	number(&l.Factor, 4)
 	if l.Unproved == 0 {
@@ -323,6 +325,7 @@ type Stats struct {
 	Strangers int // datagrams of unknown senders that ask for nothing
 	Limited   int // datagrams and messages that a limit dropped
 	Queries   int // GameSpy queries answered
+	Stateless int // connects answered without a session
 	Copies    int // messages passed on, counted for each receiver
 
 	Dropped  [Drops]int                  // by reason; the sum of the three counts above

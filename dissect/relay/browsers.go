@@ -1,0 +1,95 @@
+package relay
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+)
+
+// Anybody can ask in the name of another, who then gets the answers. Within ten
+// seconds a network is therefore sent one full answer, and four times the bytes
+// of its queries.
+const (
+	quotaFor     = 10 * time.Second
+	quotas       = 1 << 16 // that are remembered; networks that meet in one share it
+	answerFactor = 4
+
+	shortestAnswer = len(`\final\\queryid\1.1`)
+)
+
+// A quota is what a network was sent beyond four times its queries.
+type quota struct {
+	used int32
+	last int32 // in seconds since the host began
+}
+
+// networkOf returns the network of an address that shares a quota. Addresses that
+// no router carries are networks of their own: these are near.
+func networkOf(a netip.Addr) netip.Addr {
+	if a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || !a.Is4() {
+		return a
+	}
+	b := a.As4()
+	b[3] = 0
+	return netip.AddrFrom4(b)
+}
+
+// hash returns a number that nobody can foresee.
+func (h *Host) hash(addr netip.AddrPort) uint64 {
+	for len(h.secret) < sha256.Size {
+		h.secret = binary.LittleEndian.AppendUint32(h.secret, h.cfg.Random())
+	}
+	ip := addr.Addr().As16()
+	b := append(h.secret[:sha256.Size:sha256.Size], ip[:]...)
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint16(b, addr.Port()))
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+// quotaOf returns the quota of an address's network, as it is now.
+func (h *Host) quotaOf(from netip.Addr) (q *quota, now int32) {
+	if h.quotas == nil {
+		h.quotas = make([]quota, quotas)
+	}
+	q = &h.quotas[h.hash(netip.AddrPortFrom(networkOf(from), 0))%quotas]
+	now = int32(h.now.Sub(h.start)/time.Second) + 1 // 0 is never
+	if q.last == 0 || now-q.last > int32(quotaFor/time.Second) {
+		q.used = 0
+	}
+	return q, now
+}
+
+// answerPublic answers a query to a host that anybody can ask.
+func (h *Host) answerPublic(from netip.AddrPort, query gamespy.Message, size int) {
+	q, now := h.quotaOf(from.Addr())
+	if q.used > 0 && int(q.used)+shortestAnswer-answerFactor*size > h.fullAnswer {
+		h.drop(DropQueries)
+		return
+	}
+	game := h.gameInfo()
+	h.fullAnswer = sizeOf(gamespy.Answer(gamespy.Parse([]byte(`\packets\`)), game, h.queries+1))
+	answer := gamespy.Answer(query, game, h.queries+1)
+	beyond := sizeOf(answer) - answerFactor*size
+	if beyond > 0 && (int(q.used)+beyond > h.fullAnswer || !h.allBytes.take(h.now, float64(beyond))) {
+		h.drop(DropQueries)
+		return
+	}
+	if beyond > 0 {
+		q.used, q.last = q.used+int32(beyond), now
+	}
+	h.stats.Queries++
+	h.queries++
+	for _, d := range answer {
+		h.sendDirect(from, d)
+	}
+}
+
+// sizeOf returns the bytes of datagrams.
+func sizeOf(datagrams [][]byte) (n int) {
+	for _, d := range datagrams {
+		n += len(d)
+	}
+	return n
+}

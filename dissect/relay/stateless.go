@@ -1,0 +1,87 @@
+package relay
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Connects with forged addresses could use up the ids, and so forget a client
+// before its first datagram with its id comes. When many sessions have proved
+// nothing, the host answers further connects without a session: the id follows
+// from the address, and the session begins when the id is used.
+const (
+	sessionsAtEase = 32               // that have proved nothing
+	answersLast    = 30 * time.Second // after the last answer without a session
+)
+
+// unprovedSessions counts the sessions that have proved nothing.
+func (h *Host) unprovedSessions() (n int) {
+	for _, p := range h.peers {
+		if !p.known() {
+			n++
+		}
+	}
+	return n
+}
+
+// idFor returns the free id that an address gets without a session, if there is
+// one.
+func (h *Host) idFor(addr netip.AddrPort) (id uint8, ok bool) {
+	first := h.hash(addr)
+	const ids = lastID - firstID + 1
+	for i := range uint64(ids) {
+		id = firstID + uint8((first+i)%ids)
+		if id != skippedID && h.ids[id] == nil {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// answerStateless lets a client in without a session. The answer is smaller than
+// the question.
+func (h *Host) answerStateless(from netip.AddrPort) {
+	id, ok := h.idFor(from)
+	if !ok {
+		h.drop(DropConnects)
+		return
+	}
+	h.stateless = h.now
+	if plain, ok := accept(h.now, arq.New(transport.HostPeer, h.cfg.Limits.Link), id); ok {
+		h.stats.Stateless++
+		h.sendDirect(from, cipher.Encrypt(nil, plain))
+	}
+}
+
+// accept returns the datagram in which a link lets a client in.
+func accept(now time.Time, link *arq.Endpoint, id uint8) (plain []byte, ok bool) {
+	if link.Queue(now, arq.Message{Type: transport.Connect, Body: []byte{id}}) != nil {
+		return nil, false
+	}
+	return link.Datagram(now, nil)
+}
+
+// beginLate begins the session of a client that was let in without one and uses
+// its id now. It returns nil if the id is not the one that its address got, or
+// after too many attempts.
+func (h *Host) beginLate(from netip.AddrPort, id uint8) *peer {
+	if h.stateless.IsZero() || h.now.Sub(h.stateless) > answersLast || h.down || !h.connects.take(h.now, from.Addr()) {
+		return nil
+	}
+	if own, ok := h.idFor(from); !ok || own != id {
+		h.connects.charge(h.now, from.Addr(), guessedCosts)
+		return nil
+	}
+	p := h.newPeer(from)
+	p.late = true
+	h.begin(p, id)
+	accept(h.now, p.link, id)
+	connect := transport.Message{Header: transport.Header{Type: transport.Connect, HasSeq: true, Priority: true}}
+	p.link.Receive(h.now, &connect, func(*arq.Message) {})
+	h.ask(p)
+	return p
+}
