@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type hosting struct {
 	name       string
 	rules      cli.GameRules
 	players    int
+	perAddress int
 	password   string
 	collisions bool
 	mode       cli.Choice
@@ -72,6 +74,7 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 				return err
 			}
 			h.config.Catalog = cfg.Catalog
+			h.config.PerAddress = slotsPerAddress(h.perAddress, cmd.Flags().Changed("per-address"))
 			if err := h.checkGame(); err != nil {
 				return err
 			}
@@ -96,6 +99,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVar(&h.name, "name", "bcdissect", "`NAME` of the game in server lists")
 	h.rules.Define(cmd, "Mission1", "Multi1")
 	fl.IntVar(&h.players, "players", 8, "limit of `N` players, at most 16; the game's own hosts offer up to 8")
+	fl.IntVar(&h.perAddress, "per-address", 4, "slots for the players of one address, such as those behind one router; by default no limit for this computer's own")
 	fl.StringVar(&h.password, "password", "", "`PASSWORD` that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
 	h.mode.Define(cmd, "mode", "", "strict forwards as the game's own host does; playable also ship updates", relay.Playable.String(), relay.Playable.String(), relay.Strict.String())
@@ -123,6 +127,9 @@ func (h *hosting) checkGame() (err error) {
 	}
 	if h.players < 1 || h.players > relay.MaxPlayers {
 		return fmt.Errorf("--players %d: between 1 and %d can play", h.players, relay.MaxPlayers)
+	}
+	if h.perAddress < 1 || h.perAddress > relay.MaxPlayers {
+		return fmt.Errorf("--per-address %d: an address can have 1 to %d slots", h.perAddress, relay.MaxPlayers)
 	}
 	if err := h.rules.Fill(c, true); err != nil {
 		return err
@@ -204,6 +211,17 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	srv.Feed = server.NewFeed()
 	serve := func(stop <-chan struct{}) error { return srv.Serve(stop, h.interrupts.Reread) }
 	return h.serve(srv.Feed, h.interrupts.Stopped, serve, func() error { return reading.Report(f, s, cfg, srv.Feed, h.withPage(h.sinks(f))) })
+}
+
+// slotsPerAddress returns the limit of slots of an address. This computer's own
+// players have none unless it was given.
+func slotsPerAddress(n int, given bool) func(netip.Addr) int {
+	return func(a netip.Addr) int {
+		if a.IsLoopback() && !given {
+			return relay.MaxPlayers
+		}
+		return n
+	}
 }
 
 // unforeseen returns a random number that nobody can foresee.

@@ -658,3 +658,51 @@ func TestConnectRate(t *testing.T) {
 		t.Errorf("%d more a second later, want one", got-before)
 	}
 }
+
+// An address has as many slots as it may have, however its clients come, and one
+// more when one of them leaves or begins anew.
+func TestPerAddress(t *testing.T) {
+	g := newGame(t, Config{Players: 16, PerAddress: func(netip.Addr) int { return 4 }})
+	from := func(port uint16) netip.AddrPort {
+		return netip.AddrPortFrom(netip.MustParseAddr("192.0.2.77"), port)
+	}
+	enter := func(port uint16, nonce uint32) {
+		g.raw(from(port), stockConnect(nonce))
+		for p := range g.host.Peers() {
+			if p.Addr == from(port) && !p.Proved {
+				g.raw(from(port), []byte{p.ID, 1, byte(transport.DoNothing)})
+			}
+		}
+		g.now = g.now.Add(2 * time.Second)
+		g.exchange()
+	}
+	slots := func() (n int) {
+		for p := range g.host.Peers() {
+			if p.Addr.Addr() == from(0).Addr() && p.Proved && p.Slot >= 0 {
+				n++
+			}
+		}
+		return n
+	}
+	for port := range uint16(14) {
+		enter(5000+port, 1)
+	}
+	if n := slots(); n != 4 {
+		t.Errorf("an address has %d slots, want 4", n)
+	}
+	if !g.has(Refused, "") {
+		t.Errorf("nobody is refused: %v", g.events)
+	}
+	enter(5000, 2) // the first begins anew
+	if n := slots(); n != 4 {
+		t.Errorf("%d slots after one has begun anew, want 4", n)
+	}
+	if g.join(1001); g.host.Status().Players != 5 {
+		t.Errorf("another address is not let in: %+v", g.host.Status())
+	}
+	g.host.Kick(g.now, g.peerAt(from(5001)).id, transport.BootKicked)
+	enter(6000, 1)
+	if n := slots(); n != 4 {
+		t.Errorf("%d slots after one has left and one has come, want 4", n)
+	}
+}

@@ -48,23 +48,28 @@ func (h *Host) hash(addr netip.AddrPort) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// quotaOf returns the quota of an address's network, as it is now.
-func (h *Host) quotaOf(from netip.Addr) (q *quota, now int32) {
+// quotasOf returns the quotas of an address's network, as they are now. A network
+// has used as much as the least of them says: others may share one, but hardly all.
+func (h *Host) quotasOf(from netip.Addr) (list [2]*quota, now int32) {
 	if h.quotas == nil {
 		h.quotas = make([]quota, quotas)
 	}
-	q = &h.quotas[h.hash(netip.AddrPortFrom(networkOf(from), 0))%quotas]
+	hash := h.hash(netip.AddrPortFrom(networkOf(from), 0))
 	now = int32(h.now.Sub(h.start)/time.Second) + 1 // 0 is never
-	if q.last == 0 || now-q.last > int32(quotaFor/time.Second) {
-		q.used = 0
+	for i := range list {
+		list[i] = &h.quotas[hash>>(32*i)%quotas]
+		if q := list[i]; q.last == 0 || now-q.last > int32(quotaFor/time.Second) {
+			q.used = 0
+		}
 	}
-	return q, now
+	return list, now
 }
 
 // answerPublic answers a query to a host that anybody can ask.
 func (h *Host) answerPublic(from netip.AddrPort, query gamespy.Message, size int) {
-	q, now := h.quotaOf(from.Addr())
-	if q.used > 0 && int(q.used)+shortestAnswer-answerFactor*size > h.fullAnswer {
+	list, now := h.quotasOf(from.Addr())
+	used := int(min(list[0].used, list[1].used))
+	if used > 0 && used+shortestAnswer-answerFactor*size > h.fullAnswer {
 		h.drop(DropQueries)
 		return
 	}
@@ -72,12 +77,14 @@ func (h *Host) answerPublic(from netip.AddrPort, query gamespy.Message, size int
 	h.fullAnswer = sizeOf(gamespy.Answer(gamespy.Parse([]byte(`\packets\`)), game, h.queries+1))
 	answer := gamespy.Answer(query, game, h.queries+1)
 	beyond := sizeOf(answer) - answerFactor*size
-	if beyond > 0 && (int(q.used)+beyond > h.fullAnswer || !h.allBytes.take(h.now, float64(beyond))) {
+	if beyond > 0 && (used+beyond > h.fullAnswer || !h.allBytes.take(h.now, float64(beyond))) {
 		h.drop(DropQueries)
 		return
 	}
 	if beyond > 0 {
-		q.used, q.last = q.used+int32(beyond), now
+		for _, q := range list {
+			q.used, q.last = max(q.used, int32(used+beyond)), now
+		}
 	}
 	h.stats.Queries++
 	h.queries++

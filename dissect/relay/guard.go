@@ -135,18 +135,22 @@ func (h *Host) judgeActor(p *peer, a actor) (v verdict) {
 	if p.openBC() { // its clients do not write the shooter's id
 		return v
 	}
+	var named uint8
 	switch t := a.(type) {
 	case *msg.TorpedoFire:
-		if own := *t; t.FiringPlayer != p.id {
-			own.FiringPlayer = p.id
-			v.as, v.guard, v.why = &own, GuardSender, fmt.Sprintf("a shot of id %d", t.FiringPlayer)
-		}
+		own := *t
+		named, own.FiringPlayer = t.FiringPlayer, p.id
+		v.as = &own
 	case *msg.PulseFire:
-		if own := *t; t.FiringPlayer != p.id {
-			own.FiringPlayer = p.id
-			v.as, v.guard, v.why = &own, GuardSender, fmt.Sprintf("a shot of id %d", t.FiringPlayer)
-		}
+		own := *t
+		named, own.FiringPlayer = t.FiringPlayer, p.id
+		v.as = &own
 	}
+	if named == p.id || named > lastID || h.ids[named] == nil {
+		v.as = nil
+		return v
+	}
+	v.guard, v.why = GuardSender, fmt.Sprintf("a shot of id %d", named)
 	return v
 }
 

@@ -208,6 +208,9 @@ func (h *Host) seat(p *peer) bool {
 			p.slot, o.slot = o.slot, -1
 		}
 	}
+	if p.slot >= 0 && h.hogs(p) {
+		h.slots[p.slot], p.slot = nil, -1
+	}
 	if p.slot < 0 {
 		h.full(p)
 		return false
@@ -233,6 +236,21 @@ func (h *Host) unproved() *peer {
 		}
 	}
 	return nil
+}
+
+// hogs reports whether the other clients of a client's address have all slots
+// that the address may have.
+func (h *Host) hogs(p *peer) bool {
+	if h.cfg.PerAddress == nil || h.cfg.Captured {
+		return false
+	}
+	n := 0
+	for _, o := range h.slots {
+		if o != nil && o.known() && o.addr != p.addr && o.addr.Addr() == p.addr.Addr() {
+			n++
+		}
+	}
+	return n >= h.cfg.PerAddress(p.addr.Addr())
 }
 
 // free returns how many slots nobody has who is known to be there.
@@ -311,6 +329,11 @@ func (h *Host) admit(p *peer) bool {
 		p.guesses = list[len(list)-1].guesses // a new session is no new chance
 	}
 	h.begin(p, id)
+	if !rival && h.hogs(p) {
+		h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
+		h.full(p)
+		return true
+	}
 	h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
 	if !rival {
 		if p.slot = h.freeSlot(p); p.slot >= 0 {

@@ -65,6 +65,9 @@ type Config struct {
 	// Banned says who is not let in, by the address that the client claims to
 	// have, as the game does, and by that of its datagrams. Nil bans nobody.
 	Banned func(claimed [4]byte, from netip.Addr) bool
+	// PerAddress returns how many slots the clients of an address may have; nil for
+	// no limit.
+	PerAddress func(netip.Addr) int
 	// Check returns the name of the file that a client's hashes fail for, or
 	// "". Nil accepts any well-formed answer.
 	Check func(answer *msg.ChecksumResponse) (failed string)
