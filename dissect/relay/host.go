@@ -107,7 +107,8 @@ type peer struct {
 	trusted bool      // it has also got into the game: it is sent without limit
 	assumed bool      // it uses the id that some of OpenBC's clients use whatever they are given
 	guesses [4]uint64 // a bit for each wrong id
-	got     int       // bytes, as long as it is not trusted
+	credit  credit
+	got     int // bytes, as long as it is not trusted
 	gave    int
 	awake   bool      // the link may have something to send
 	tried   time.Time // when it had nothing that could be sent
@@ -468,6 +469,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 		if p.gone {
 			continue
 		}
+		sooner(h.lend(p))
 		sooner(p.goodbye.due())
 		sooner(h.challenge(p))
 		if why := h.deaf(p); why != "" {
@@ -626,6 +628,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 		}
 		p.budget.answer(h.now, p.link.Messages()-before)
 		p.gave += len(h.plain)
+		p.credit.left -= len(h.plain)
 		h.wire = cipher.Encrypt(h.wire[:0], h.plain)
 		h.sent(h.wire)
 		return p.addr, h.wire, true
@@ -681,6 +684,9 @@ func (h *Host) execute() {
 func (h *Host) outdated(p *peer) bool {
 	if h.cfg.Captured {
 		return false
+	}
+	if p.trusted && h.cfg.Public && p.credit.left <= 0 || p.link.Congested() {
+		return true
 	}
 	waiting := p.link.Stats().Waiting
 	return waiting > muchWaiting || !p.trusted && waiting > someWaiting || h.now.Sub(p.heard) > quietFor

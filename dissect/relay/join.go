@@ -161,6 +161,7 @@ func (h *Host) proof(p *peer) {
 func (h *Host) trust(p *peer) {
 	if p.proved && (p.phase == Playing || h.cfg.Captured) {
 		p.trusted = true
+		p.credit.left = creditMost
 		p.link.SetRoom(0)
 	}
 }

@@ -38,7 +38,8 @@ type world struct {
 	byAddr  map[netip.AddrPort]*player
 	events  []relay.Event
 
-	from, to map[netip.AddrPort]int // bytes that an address sent to the host and got
+	tap      func(from netip.AddrPort, datagram []byte) // is told of what the host is sent; nil for nobody
+	from, to map[netip.AddrPort]int                     // bytes that an address sent to the host and got
 }
 
 // A player is a client in a world, with its records of others.
@@ -162,6 +163,9 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 			}
 			if a.To == hostAddr {
 				w.from[a.From] += len(a.Datagram)
+				if w.tap != nil {
+					w.tap(a.From, a.Datagram)
+				}
 				w.host.Receive(w.now, a.From, a.Datagram)
 			} else if p := w.byAddr[a.To]; p != nil {
 				p.Receive(w.now, a.Datagram)

@@ -179,9 +179,12 @@ type Endpoint struct {
 	held  int // messages and fragments
 	heldB int // bytes that they take
 
-	sent  time.Duration // the last datagram; 0 for none, the first is at 1
-	signs *signs        // nil until the first challenge
-	stats Stats
+	sent   time.Duration // the last datagram; 0 for none, the first is at 1
+	window window
+	asking outgoing // the last message that was acknowledged
+	asks   bool     // there is one
+	signs  *signs   // nil until the first challenge
+	stats  Stats
 
 	delivered Message // that is just delivered
 }
@@ -392,6 +395,7 @@ func (e *Endpoint) free(o *outgoing) {
 func (e *Endpoint) forget(o *outgoing) {
 	e.due.remove(o)
 	delete(e.unacked, o.key())
+	e.window.flight -= o.cost()
 	e.free(o)
 }
 
@@ -506,13 +510,15 @@ func (e *Endpoint) retransmit(now time.Duration, b *builder) {
 			e.forget(o)
 			continue
 		}
-		if e.adapt && now-e.burst >= burstPause {
+		most, pause := e.burstLimits(now)
+		if e.adapt && now-e.burst >= pause {
 			e.burst, e.burstSize = now, 0
 		}
 		h := o.header()
-		if e.adapt && e.burstSize >= burstBytes || !b.add(&h, o.body) {
+		if e.adapt && e.burstSize >= most || !b.add(&h, o.body) {
 			return
 		}
+		e.overdue(now)
 		e.burstSize += len(o.body) + transport.PlainHeader
 		e.stats.Retransmitted++
 		o.before, o.last = o.last, now
@@ -593,7 +599,7 @@ func (e *Endpoint) sendFirst(now time.Duration, b *builder) {
 		}
 		o := q.first
 		h := o.header()
-		if !b.add(&h, o.body) {
+		if o.reliable && !e.opens(o) || !b.add(&h, o.body) {
 			return
 		}
 		q.pop()
@@ -610,6 +616,7 @@ func (e *Endpoint) sendFirst(now time.Duration, b *builder) {
 		o.due = now + e.interval(o)
 		e.unacked[o.key()] = o
 		e.due.push(o)
+		e.window.flight += o.cost()
 	}
 }
 
@@ -623,14 +630,14 @@ func (e *Endpoint) Next() time.Time {
 		}
 	}
 	for _, q := range [...]*fifo{&e.urgent, &e.plain, &e.alone} {
-		if q.n > 0 {
+		if q.n > 0 && (!q.first.reliable || e.opens(q.first)) { // the others wait for acknowledgements
 			sooner(q.first.due)
 		}
 	}
 	if len(e.due) > 0 {
 		due := e.due[0].due
-		if e.adapt && e.burstSize >= burstBytes {
-			due = max(due, e.burst+burstPause)
+		if most, pause := e.burstLimits(due); e.adapt && e.burstSize >= most {
+			due = max(due, e.burst+pause)
 		}
 		sooner(due)
 	}

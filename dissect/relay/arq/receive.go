@@ -136,6 +136,10 @@ func (e *Endpoint) remove(now time.Duration, h *transport.Header, class int) boo
 	}
 	e.progress = now
 	e.measure(now, found)
+	e.keep(found)
+	if w := &e.window; found.tries == 1 {
+		w.size = min(w.size+found.cost(), windowMost)
+	}
 	e.forget(found)
 	e.stats.Acknowledged++
 	return true
