@@ -53,6 +53,16 @@ func TestNameOfAnother(t *testing.T) {
 		{"Ｗill Ｄecker", "Ｗill Ｄecker (2)"},
 		{"Will\nDecker", "Will Decker (2)"},
 		{"Riker\nWill", "Riker Will"},
+		{"Will Decker\u3164", "Will Decker (2)"}, // fillers, which are letters, and an empty symbol
+		{"Will\u2800Decker", "WillDecker (2)"},
+		{"Will \uFFA0Decker\u115F", "Will Decker (2)"},
+		{"𝐖𝐢𝐥𝐥 𝐃𝐞𝐜𝐤𝐞𝐫", "𝐖𝐢𝐥𝐥 𝐃𝐞𝐜𝐤𝐞𝐫 (2)"},
+		{"ᎳiⅼⅠ Ꭰecker", "ᎳiⅼⅠ Ꭰecker (2)"}, // Cherokee and Roman numerals
+		{"ＷΙＬＬ ＤΕＣΚΕＲ", "ＷΙＬＬ ＤΕＣΚΕＲ (2)"},
+		{"\u3164\u2800", "Player 2"},
+		{"\u0301\uFE0F", "Player 2"}, // marks without a letter
+		{"Wilma Decker", "Wilma Decker"},
+		{"Дмитрий", "Дмитрий"},
 		{"", "Player 2"},
 		{"\x01 \u200b", "Player 2"},
 		{"Dedicated Server", "Dedicated Server (2)"},

@@ -5,24 +5,51 @@ import (
 	"strings"
 	"unicode"
 
+	"go.mau.fi/util/confusable"
+
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // longestName is how many characters of a name are passed on.
 const longestName = 48
 
+// invisible are the characters that Unicode counts as letters, marks or symbols,
+// though nobody sees them.
+var invisible = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x034F, Hi: 0x034F, Stride: 1}, // combining grapheme joiner
+		{Lo: 0x115F, Hi: 0x1160, Stride: 1}, // fillers of Hangul
+		{Lo: 0x17B4, Hi: 0x17B5, Stride: 1}, // inherent vowels of Khmer
+		{Lo: 0x180B, Hi: 0x180F, Stride: 1}, // variation selectors of Mongolian
+		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // Braille pattern without dots
+		{Lo: 0x3164, Hi: 0x3164, Stride: 1}, // filler of Hangul
+		{Lo: 0xFE00, Hi: 0xFE0F, Stride: 1}, // variation selectors
+		{Lo: 0xFFA0, Hi: 0xFFA0, Stride: 1}, // filler of Hangul
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1}, // filler of Khitan
+		{Lo: 0x1D159, Hi: 0x1D159, Stride: 1}, // null notehead
+		{Lo: 0xE0100, Hi: 0xE01EF, Stride: 1}, // variation selectors
+	},
+}
+
 // readable returns a name without characters that nobody sees or that break a
-// line, and without spaces around it.
+// line, and without spaces around it. It is empty if the name shows nothing.
 func readable(name string) string {
+	shows := false
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case !unicode.IsGraphic(r):
+		case !unicode.IsGraphic(r) || unicode.Is(invisible, r):
 			return -1
 		}
+		shows = shows || !unicode.Is(unicode.M, r)
 		return r
 	}, name)
+	if !shows { // marks need a letter
+		return ""
+	}
 	name = strings.TrimSpace(name)
 	if r := []rune(name); len(r) > longestName {
 		name = strings.TrimSpace(string(r[:longestName]))
@@ -30,26 +57,29 @@ func readable(name string) string {
 	return name
 }
 
-// alike maps characters to those of the same look, in lower case.
-var alike = strings.NewReplacer(
-	"i", "l", "1", "l", "|", "l", "!", "l", "0", "o",
-	"а", "a", "в", "b", "е", "e", "к", "k", "м", "m", "н", "h", "о", "o", "р", "p", "с", "c", "т", "t", "у", "y", "х", "x",
-	"і", "l", "ј", "j", "ѕ", "s", "ԁ", "d",
-	"α", "a", "β", "b", "ε", "e", "η", "n", "ι", "l", "κ", "k", "μ", "m", "ν", "v", "ο", "o", "ρ", "p", "τ", "t", "υ", "u", "χ", "x",
-)
+// alike maps characters to those of the same look in the game's lists, in lower
+// case, which Unicode does not count as confusable.
+var alike = strings.NewReplacer("i", "l", "1", "l", "|", "l", "!", "l", "0", "o", "β", "b", "ß", "b", "ε", "e", "η", "n", "κ", "k", "к", "k", "μ", "m", "м", "m", "в", "b", "н", "h", "т", "t", "τ", "t", "χ", "x")
 
-// skeleton returns the same text for names that people take for each other.
+// skeleton folds look-alike characters (homoglyphs) by UTS 39, so that confusable
+// names compare equal, whatever the case of their letters.
 func skeleton(name string) string {
-	return alike.Replace(strings.Map(func(r rune) rune {
-		const wide = 0xFEE0 // from a letter to its form of full width
+	const wide = 0xFEE0 // from a letter to its form of full width
+	name = strings.Map(func(r rune) rune {
 		if r >= '!'+wide && r <= '~'+wide {
 			r -= wide
 		}
-		if !unicode.IsGraphic(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, name))
+		return r
+	}, name)
+	for range 2 { // a letter may look like another in one case only
+		name = strings.Map(func(r rune) rune {
+			if !unicode.IsGraphic(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) || unicode.Is(invisible, r) {
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, confusable.Skeleton(name))
+	}
+	return alike.Replace(name)
 }
 
 // nameFor returns the name under which others know a client that calls itself
