@@ -36,7 +36,7 @@ func Plugin(w io.Writer, version, engine string) error {
 	}
 	number := func(n any) string { return fmt.Sprint(n) }
 	_, err := strings.NewReplacer(
-		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@ENGINE@", engine, "@MAGIC@", magic,
+		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@ENGINE@", strings.ReplaceAll(engine, `\`, `\\`), "@MAGIC@", magic,
 		"@FOOTER@", number(footerSize), "@ITEM@", number(itemSize),
 		"@EXPERT@", number(idExpert), "@SAME@", number(sameText), "@PART@", number(partText), "@FIELDS@\n", luaOf(t.fields), "@EXPERTS@\n", list.String(),
 		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),

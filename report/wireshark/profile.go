@@ -21,6 +21,8 @@ func Profile() map[string]string {
 	return map[string]string{
 		"preferences":      preferences,
 		"colorfilters":     rules.String(),
+		"dfilter_buttons":  buttons(),
+		"io_graphs":        graphs,
 		"profile_settings": "auto_switch_filter: bc\n",
 	}
 }
@@ -29,6 +31,34 @@ func Profile() map[string]string {
 //
 //go:embed preferences
 var preferences string
+
+// graphs are I/O graphs: whether it is on, name, filter, colour, style, value, field,
+// average and factor of each.
+const graphs = `"Enabled","All packets","","#000000","Line","Packets","","None","1"
+"Enabled","Retransmissions","bc.status == \x22duplicate\x22","#C62828","Bar","Packets","","None","1"
+"Disabled","Speed, average","","#1565C0","Line","AVG(Y Field)","bc.StateUpdate.speed","None","1"
+"Disabled","Condition, least","","#EF6C00","Dot","MIN(Y Field)","bc.StateUpdate.subsystems.entries.condition","None","1"
+"Disabled","Chat","bc.Chat","#2E7D32","Dot","Packets","","None","1"
+`
+
+// buttons returns the filter buttons: whether it is shown, its name, filter and
+// comment of each.
+func buttons() string {
+	var b strings.Builder
+	for _, one := range []struct{ name, filter string }{
+		{"No updates", `bc && !(bc.name == "StateUpdate")`},
+		{"Chat", "bc.Chat"},
+		{"Damage", ofTopic(decode.TopicDamage)},
+		{"Weapons", ofTopic(decode.TopicWeapons)},
+		{"Match", ofTopic(decode.TopicMatch)},
+		{"Joining", ofTopic(decode.TopicJoining) + " || " + ofTopic(decode.TopicLeaving)},
+		{"Resent", `bc.status == "duplicate"`},
+		{"Problems", `bc.status in {"malformed", "unknown", "trailing", "unresolved"}`},
+	} {
+		fmt.Fprintf(&b, "\"TRUE\",\"%s\",\"%s\",\"\"\n", one.name, strings.ReplaceAll(one.filter, `"`, `\x22`))
+	}
+	return b.String()
+}
 
 // A colour is a colour rule: the first that holds for a frame gives it its
 // colours, as 24-bit RGB.

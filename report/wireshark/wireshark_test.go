@@ -2,6 +2,7 @@ package wireshark
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -49,5 +50,21 @@ func TestColourRules(t *testing.T) {
 	}
 	if Profile()["colorfilters"] != b.String() {
 		t.Error("the profile has other rules")
+	}
+}
+
+// The profile names fields of the plugin only.
+func TestProfile(t *testing.T) {
+	seen := 0
+	for name, text := range Profile() {
+		for _, word := range regexp.MustCompile(`\bbc\.[\w.]+`).FindAllString(text, -1) {
+			seen++
+			if fields.byName[strings.TrimPrefix(word, prefix)] == nil {
+				t.Errorf("%s: no field %s", name, word)
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("the profile names only %d fields", seen)
 	}
 }

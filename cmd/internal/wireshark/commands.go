@@ -15,7 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// Plugin writes the plugin for Wireshark.
+// Plugin writes the plugin for Wireshark, which loads the engine in its own folder.
 func Plugin(w io.Writer) error { return cli.Failed(wireshark.Plugin(w, cli.Version(), "")) }
 
 // profileOf returns the folder of the profile.
@@ -24,17 +24,21 @@ func profileOf(p *place) string { return filepath.Join(p.config, "profiles", wir
 // pluginOf returns the path of the plugin.
 func pluginOf(p *place) string { return filepath.Join(p.plugins, "bcdissect.lua") }
 
+// engineName returns the name of the engine's file on this system.
+func engineName() string {
+	if cli.OnWindows {
+		return "bcdissect-engine.dll"
+	}
+	return "bcdissect-engine.so"
+}
+
 // engineOf returns the path of the engine that belongs to a program, "" if there is
 // none: it is in the program's folder, or where packages have it.
 func engineOf(program string) string {
-	name := "bcdissect-engine.so"
-	if cli.OnWindows {
-		name = "bcdissect-engine.dll"
-	}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		program = real
 	}
-	folder := filepath.Dir(program)
+	folder, name := filepath.Dir(program), engineName()
 	for _, path := range []string{filepath.Join(folder, name), filepath.Join(folder, "..", "lib", "bcdissect", name)} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
@@ -67,7 +71,7 @@ func artefacts(of string) (*place, []artefact, error) {
 	}
 	all := []artefact{{kind: "plugin", path: pluginOf(p), content: plugin.Bytes(), mode: 0o644}, extcap}
 	if library := engineOf(program); library != "" {
-		engine := artefact{kind: "engine", path: filepath.Join(p.plugins, filepath.Base(library)), mode: 0o644}
+		engine := artefact{kind: "engine", path: filepath.Join(p.plugins, engineName()), mode: 0o644}
 		if engine.content, err = os.ReadFile(library); err != nil {
 			return nil, nil, err
 		}
@@ -76,6 +80,7 @@ func artefacts(of string) (*place, []artefact, error) {
 	for name, content := range wireshark.Profile() {
 		all = append(all, artefact{
 			kind: "profile", path: filepath.Join(profileOf(p), name), content: []byte(content), mode: 0o644, shared: true,
+			merged: name == "preferences",
 		})
 	}
 	slices.SortStableFunc(all[len(all)-len(wireshark.Profile()):], func(a, b artefact) int { return strings.Compare(a.path, b.path) })

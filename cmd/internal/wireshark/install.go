@@ -23,6 +23,7 @@ type artefact struct {
 	link    string // its target
 	mode    fs.FileMode
 	shared  bool // Wireshark or the user may change it
+	merged  bool // it has settings, of which those that are unchanged are updated
 	kept    bool // by install, since it was changed
 }
 
@@ -33,6 +34,8 @@ type record struct {
 	Wireshark string            `json:"wireshark"` // its release
 	Files     map[string]string `json:"files"`     // path to hash, or to "link"
 	Folders   []string          `json:"folders"`   // that were made, outer ones first
+
+	Settings map[string]map[string]string `json:"settings,omitempty"` // by path: the values that were installed
 }
 
 const (
@@ -77,6 +80,9 @@ func (a *artefact) is() bool {
 	if a.link != "" {
 		to, err := os.Readlink(a.path)
 		return err == nil && to == a.link
+	}
+	if a.merged {
+		return a.holds()
 	}
 	b, err := os.ReadFile(a.path)
 	return err == nil && bytes.Equal(b, a.content)
@@ -123,7 +129,9 @@ func install(p *place, all []artefact) error {
 	if err != nil {
 		return err
 	}
-	fresh := record{Version: cli.Version(), Wireshark: p.release.String(), Files: map[string]string{}, Folders: old.Folders}
+	fresh := record{
+		Version: cli.Version(), Wireshark: p.release.String(), Files: map[string]string{}, Folders: old.Folders, Settings: map[string]map[string]string{},
+	}
 	for i := range all {
 		a := &all[i]
 		if _, err := os.Lstat(a.path); err == nil && !a.is() {
@@ -132,6 +140,16 @@ func install(p *place, all []artefact) error {
 				return fmt.Errorf("%s: exists and is not from bcdissect; move it away", a.path)
 			}
 			a.kept = a.shared && old.changed(a.path)
+		}
+		if a.merged {
+			fresh.Settings[a.path] = valuesIn(a.content)
+			if before := old.Settings[a.path]; a.kept && before != nil {
+				b, err := os.ReadFile(a.path)
+				if err != nil {
+					return cli.PlainPath(a.path, err)
+				}
+				a.content, a.kept = merge(b, before, a.content), false
+			}
 		}
 		switch {
 		case a.link != "":

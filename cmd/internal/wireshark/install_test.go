@@ -197,3 +197,40 @@ func TestInstallMoves(t *testing.T) {
 		t.Errorf("left %q", is)
 	}
 }
+
+// An update changes the settings that the user has left as they were, also after
+// Wireshark has written the whole file anew.
+func TestMerge(t *testing.T) {
+	p := placeIn(t.TempDir())
+	install1 := func(content string) *artefact {
+		a := []artefact{{
+			kind: "profile", path: filepath.Join(p.config, "profiles", "P", "preferences"), content: []byte(content), mode: 0o644, shared: true, merged: true,
+		}}
+		if err := install(p, a); err != nil {
+			t.Fatal(err)
+		}
+		return &a[0]
+	}
+	a := install1("columns: \n\t\"No.\", \"%m\",\n\t\"Info\", \"%i\"\nnames: TRUE\nwidth: 7\ngone: 1\n")
+	rewritten := "# Wireshark wrote this\n\n#other.default: 1\nother: 5\ncolumns: \n\t\"No.\",\"%m\",\n\t\"Info\",\"%i\"\n\n# width\nwidth: 9\nnames: TRUE\n"
+	put(t, rewritten, a.path)
+	a = install1("columns: \n\t\"No.\", \"%m\"\nnames: FALSE\nwidth: 8\ngone: 2\nadded: yes\n")
+	want := "# Wireshark wrote this\n\n#other.default: 1\nother: 5\ncolumns: \n\t\"No.\", \"%m\"\n\n# width\nwidth: 9\nnames: FALSE\nadded: yes\n"
+	got, err := os.ReadFile(a.path)
+	if err != nil || string(got) != want {
+		t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
+	}
+	r, err := recordAt(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pristine := *a
+	pristine.content = []byte("names: FALSE\nadded: yes\n")
+	if s := r.state(&pristine); s != current {
+		t.Errorf("with all settings in another order, the state is %q", s)
+	}
+	pristine.content = []byte("width: 8\n")
+	if s := r.state(&pristine); s == current {
+		t.Errorf("with a setting of the user, the state is %q", s)
+	}
+}

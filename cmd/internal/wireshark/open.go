@@ -14,6 +14,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
@@ -30,33 +32,25 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	if kind := strings.ToLower(strings.TrimSuffix(filepath.Base(path), ".exe")); kind == "tshark" {
 		return cli.Failed(fmt.Errorf("--program %s: tshark has no window; name a wireshark, or use read -w FILE --annotate", program))
 	}
-	loads, done, err := load(s.Err, path)
+	loads, engine, done, err := load(s.Err, path)
 	if err != nil {
 		return cli.Failed(err)
 	}
 	defer done()
 	asRoot(s.Err)
+	if engine && itself(f, names) {
+		return openFile(f, s, path, names[0], append(loads, args...))
+	}
 	cmd := exec.Command(path, append(append([]string{"-k", "-i", "-"}, loads...), args...)...)
 	cmd.Stdout, cmd.Stderr = s.Err, s.Err
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return cli.Failed(err)
 	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer close(signals)
-	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		return cli.Failed(fmt.Errorf("%s: %w", path, err))
 	}
-	go func() { // Wireshark ends, and then the plugin is removed
-		defer cli.Guard()
-		for sig := range signals {
-			if cmd.Process.Signal(sig) != nil {
-				_ = cmd.Process.Kill() // it has ended if that fails
-			}
-		}
-	}()
+	defer passSignals(cmd)()
 	to := s
 	to.Out = pipe
 	err = reading.For("Wireshark").Captures(f, to, names, nil)
@@ -73,12 +67,86 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	return err
 }
 
+// passSignals passes signals to Wireshark: it ends, and then the plugin is removed.
+// The function that it returns ends this.
+func passSignals(cmd *exec.Cmd) (stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer cli.Guard()
+		for sig := range signals {
+			if cmd.Process.Signal(sig) != nil {
+				_ = cmd.Process.Kill() // it has ended if that fails
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// itself reports whether Wireshark can open the captures by itself: one file that it
+// knows, of which nothing is left out.
+func itself(f *cli.Common, names []string) bool {
+	if len(names) != 1 || !f.All || f.Count > 0 || f.Clear() {
+		return false
+	}
+	info, err := os.Stat(names[0])
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	src, err := capture.OpenAll(names, nil)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	d, err := src.Next()
+	return err == nil && d.WireLen > 0 // logs have no frames
+}
+
+// openFile opens a capture as it is: the engine decodes it.
+func openFile(f *cli.Common, s cli.Streams, path, name string, args []string) error {
+	cfg, err := f.Config()
+	if err != nil {
+		return err
+	}
+	args = append([]string{"-r", name}, args...)
+	if len(cfg.Ports) > 0 {
+		args = append(args, "-o", "bc.ports:"+strings.Trim(strings.ReplaceAll(fmt.Sprint(cfg.Ports), " ", ","), "[]"))
+	}
+	switch cfg.Dialect { //nolint:exhaustive // else it is recognised
+	case decode.Stock:
+		args = append(args, "-o", "bc.dialect:Original game")
+	case decode.OpenBC:
+		args = append(args, "-o", "bc.dialect:OpenBC")
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = s.Err, s.Err
+	if len(f.Defined) > 0 {
+		cmd.Env = append(os.Environ(), "BCDISSECT_DEFINE="+strings.Join(f.Defined, "\n"))
+	}
+	if err := cmd.Start(); err != nil {
+		return cli.Failed(fmt.Errorf("%s: %w", path, err))
+	}
+	defer passSignals(cmd)()
+	if err := cmd.Wait(); err != nil {
+		return cli.Failed(fmt.Errorf("%s: %w", path, err))
+	}
+	return nil
+}
+
 // load returns the arguments that make Wireshark load the plugin, or choose the
-// profile if they are installed, and a function to call in the end.
-func load(say io.Writer, program string) (args []string, done func(), err error) {
+// profile if they are installed, whether the plugin has its engine, and a function to
+// call in the end.
+func load(say io.Writer, program string) (args []string, engine bool, done func(), err error) {
 	var plugin bytes.Buffer
 	if err := Plugin(&plugin); err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
+	}
+	library := ""
+	if own, err := os.Executable(); err == nil {
+		library = engineOf(own)
 	}
 	if p, err := find(program); err == nil {
 		installed := artefact{path: pluginOf(p), content: plugin.Bytes()}
@@ -89,18 +157,24 @@ func load(say io.Writer, program string) (args []string, done func(), err error)
 			if _, err := os.Stat(profileOf(p)); err == nil {
 				args = []string{"-C", wireshark.ProfileName}
 			}
-			return args, func() {}, nil
+			beside, err := os.Stat(filepath.Join(p.plugins, engineName()))
+			return args, err == nil && beside.Mode().IsRegular(), func() {}, nil
 		}
 	}
 	folder, err := os.MkdirTemp("", "bcdissect-*")
 	if err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	done = func() { _ = os.RemoveAll(folder) } // a leftover file is not worth an error
+	plugin.Reset()
+	if err := wireshark.Plugin(&plugin, cli.Version(), library); err != nil {
+		done()
+		return nil, false, nil, err
+	}
 	name := filepath.Join(folder, "bcdissect.lua")
 	if err := os.WriteFile(name, plugin.Bytes(), 0o600); err != nil {
 		done()
-		return nil, nil, err
+		return nil, false, nil, err
 	}
-	return []string{"-X", "lua_script:" + name}, done, nil
+	return []string{"-X", "lua_script:" + name}, library != "", done, nil
 }
