@@ -265,9 +265,14 @@ func (c *client) raw(now time.Time, plain []byte) {
 	}
 }
 
-// repeats sends a deciphered datagram three times.
+// repeats sends a deciphered datagram so often that a copy surely arrives, and another after it.
 func (c *client) repeats(plain []byte, apart time.Duration) {
-	for range 3 {
+	copies := 3
+	if c.t.r.lossy() {
+		copies = 6
+	}
+	for range copies {
+		c.t.until(time.Second, func() bool { return c.mayLeave(c.now()) })
 		c.raw(c.now(), plain)
 		c.t.wait(apart)
 	}

@@ -143,5 +143,13 @@ func (t *T) confirm() error {
 	return nil
 }
 
+// again waits until the host has sent what was lost again, once or twice, on a line that loses datagrams.
+func (t *T) again(usual time.Duration) {
+	if t.r.lossy() {
+		usual = hungStep + t.trips(1)
+	}
+	t.wait(usual)
+}
+
 // trips is how long so many round trips take.
 func (t *T) trips(n int) time.Duration { return time.Duration(n) * t.r.trip }

@@ -330,7 +330,7 @@ func onlyInGame(t *T) {
 				t.p[0].say(t.p[0].adapt(s.bodies[0]))
 			}
 		}
-		t.wait(betweenAll)
+		t.again(betweenAll)
 	})
 	early := t.c.delivered.where(func(m *message) bool {
 		return m.is(msg.OpChat, msg.OpScoreChange) ||

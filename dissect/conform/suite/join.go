@@ -207,7 +207,7 @@ func lowestSlot(t *T) {
 func quietBeforeReady(t *T) {
 	t.silence(both(t.chat(t.p[0], t.p...), t.acks(t.c)), func() {
 		t.p[0].SendBody(t.now(), false, update(t.p[0]))
-		t.wait(shortWait)
+		t.again(shortWait)
 	})
 	early := t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate)
 	t.none("no 35, 17, 06 and 1C before 2A", t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce))

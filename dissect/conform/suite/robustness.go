@@ -66,7 +66,7 @@ func othersID(t *T) {
 	need(ok, "the other client has sent nothing")
 	body := t.p[1].chat("not me")
 	t.p[0].repeats(datagram(t.p[1].ID, standard(last+1, body)), 50*time.Millisecond)
-	t.wait(t.trips(1))
+	t.wait(shortWait)
 	t.settle(t.p[0], t.p...)
 	for _, o := range t.p {
 		t.none("the line not to be taken for the other's", o.lines(body))

@@ -319,8 +319,8 @@ func (r *runner) notice() bool {
 
 // repeat tries those cases again that the network may have spoiled: at the end, when
 // it may be better. The quick ones go first, and those for information last, so that
-// most are tried before the time is used up. A documented difference needs no second
-// attempt.
+// most are tried before the time is used up. A documented difference needs a second
+// attempt only on a line that loses datagrams all the time.
 func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 	slices.SortStableFunc(played, func(a, b *Case) int {
 		if a.Informs != b.Informs {
@@ -332,11 +332,14 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 		for _, c := range played {
 			res := results[c]
 			needed := min(2, r.o.Attempts) // attempts that fail
-			if r.lossy() {
+			switch {
+			case res.Verdict == Known && res.documented && !r.lossy():
+				continue
+			case r.lossy() && !res.documented:
 				needed = r.o.Attempts
 			}
 			switch {
-			case res.Attempts == 0, res.Attempts >= needed, res.proven, !res.doubtful && !r.lossy(), res.Verdict == Pass, res.Verdict == NotSeen, res.Verdict == Known && res.documented:
+			case res.Attempts == 0, res.Attempts >= needed, res.proven, !res.doubtful && !r.lossy(), res.Verdict == Pass, res.Verdict == NotSeen:
 				continue
 			case r.dead == "" && !r.stopped() && !r.overBy(forRepetitions):
 				before := res
@@ -347,7 +350,7 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 					before.Attempts = res.Attempts
 					res = before
 				}
-			case res.Verdict == Fail && res.Attempts < needed:
+			case res.Verdict != Skip && res.Attempts < needed:
 				res = unconfirmed(res, needed)
 			default:
 				continue
@@ -364,7 +367,7 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 // unconfirmed returns a result of a case that cannot be tried again, though the network may have
 // spoiled it.
 func unconfirmed(res Result, needed int) Result {
-	if res.Verdict == Fail && res.Attempts < needed {
+	if res.Verdict != Skip && res.Attempts < needed {
 		res.Verdict, res.Why = Skip, "the network may have spoiled it, and no time is left to try it again: "+res.Why
 	}
 	return res
@@ -626,10 +629,14 @@ func (r *runner) refused() error {
 	return fmt.Errorf("%w: nothing listens at %v: %w; start the host first", ErrNoHost, r.d.Host(), r.d.Refused())
 }
 
-// alive reports whether the host answers.
+// alive reports whether the host answers. The end of the time is no reason to call it dead.
 func (r *runner) alive() bool {
-	t := &T{r: r}
-	defer r.endAttempt(t)
+	t, budget := &T{r: r}, r.o.Budget
+	r.o.Budget = 0
+	defer func() {
+		r.endAttempt(t)
+		r.o.Budget = budget
+	}()
 	if r.queries {
 		if _, err := t.query(`\status\`); err == nil {
 			return true

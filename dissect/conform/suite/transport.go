@@ -437,7 +437,7 @@ func fragmentsReversed(t *T) {
 	t.c.keep = func(m *transport.Message) bool { return m.Type != transport.Standard }
 	later := slices.Clone(pieces[1:])
 	slices.Reverse(later)
-	for _, piece := range slices.Concat(later, later, pieces[:1]) {
+	for _, piece := range slices.Concat(later, later, pieces[:1], pieces[:1]) {
 		t.c.raw(t.now(), datagram(t.c.ID, piece))
 		t.wait(20 * time.Millisecond)
 	}

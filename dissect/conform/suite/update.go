@@ -9,9 +9,10 @@ import (
 )
 
 // update returns a ship update of a client's own ship. Its time grows from one to
-// the next.
+// the next, and is far from the host's.
 func update(c *client) []byte {
-	at := wire.FloatBits(float32(c.now().Sub(c.t.r.begun).Seconds()))
+	const ahead = 1000
+	at := wire.FloatBits(float32(ahead + c.now().Sub(c.t.r.begun).Seconds()))
 	return encode(msg.OpStateUpdate, &msg.StateUpdate{Object: c.base(), GameTime: at, Flags: msg.DirtyPower}) // with no settings, as clients write it
 }
 

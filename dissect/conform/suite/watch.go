@@ -3,6 +3,7 @@ package suite
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -501,6 +502,9 @@ func watchMade() watcher {
 		}
 		if slot, owned := explodes(r).Slot(); owned {
 			died[slot] = true
+		}
+		if left := r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.Leave; left && r.Dir == dissect.ToHost {
+			maps.DeleteFunc(joins, func(_, conversation int) bool { return conversation == r.Conversation })
 		}
 		var id wire.ObjectID
 		switch m := r.Message.(type) {

@@ -1,0 +1,99 @@
+package suite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// badLine has a round trip of 160 ms, and loses 5 % each way.
+var badLine = relay.Trouble{Loss: 0.05, Delay: 80 * time.Millisecond}
+
+// quickly are the options of the command line.
+func quickly(p Profile, seed uint64, words ...string) Options {
+	o := optionsOf(p, seed, words...)
+	o.Budget = 270 * time.Second
+	return o
+}
+
+// Over a bad line a run ends within five minutes, and its verdicts are those of a good line, or SKIP.
+func TestBadLine(t *testing.T) {
+	like := gameOf(Stock)
+	like.Like = decode.OpenBC
+	for _, tt := range []struct {
+		name    string
+		profile Profile
+		host    relay.Config
+		pass    int // at least
+	}{
+		{"stock", Stock, gameOf(Stock), 90},
+		{"playable", Playable, gameOf(Playable), 90},
+		{"like OpenBC", OpenBC, like, 55},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			good := map[string]Verdict{}
+			for seed := range fixtures.More[uint64](3, 20) {
+				trouble := badLine
+				if seed == 0 {
+					trouble = relay.Trouble{}
+				}
+				rep, err := Run(newWorld(seed, tt.host, trouble), quickly(tt.profile, seed))
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				for _, res := range rep.Results {
+					if seed == 0 {
+						good[res.Case.ID] = res.Verdict
+					} else if res.Verdict != good[res.Case.ID] && res.Verdict != Skip {
+						t.Errorf("seed %d: %s is %s, want %s: %s %v", seed, res.Case.ID, res.Verdict, good[res.Case.ID], res.Why, res.Came)
+					}
+				}
+				if n := rep.Count(Pass); n < tt.pass || rep.Took > 5*time.Minute {
+					t.Errorf("seed %d: %d cases passed in %v: %s", seed, n, rep.Took, rep.Stopped)
+				}
+			}
+		})
+	}
+}
+
+// A bad line hides no fault: the cases that catch it fail, or are SKIP. A fault that shows in a single datagram
+// may be lost with it.
+func TestBadLineFaults(t *testing.T) {
+	var found, tried int
+	var passed []string
+	for _, ft := range allFaults() {
+		if ft.slow || ft.slowly != "" || ft.caught == "T-31" { // other cases make the traffic that shows it, or it takes long
+			continue
+		}
+		for seed := range fixtures.More[uint64](1, 5) {
+			w := newWorld(seed, gameOf(max(ft.profile, Stock)), badLine)
+			behind(w, &ft)
+			ids := strings.Fields(ft.caught)
+			o := quickly(max(ft.profile, Stock), seed, append(slices.Clone(ids), "N-13", "N-29", "R-A1")...) // for those that watch
+			rep, err := Run(w, o)
+			if err != nil {
+				t.Fatalf("%s: %v", ft.name, err)
+			}
+			for _, res := range rep.Results {
+				switch caught := slices.Contains(ids, res.Case.ID); {
+				case !caught:
+					continue
+				case res.Verdict == Pass:
+					passed = append(passed, ft.name+": "+res.Case.ID)
+				case res.Verdict == Fail || res.Verdict == Known:
+					found++
+				}
+				tried++
+			}
+		}
+	}
+	if len(passed)*50 > tried || found*10 < tried*9 {
+		t.Errorf("found %d of %d; these pass: %q", found, tried, passed)
+	}
+}
