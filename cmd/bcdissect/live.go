@@ -63,6 +63,7 @@ is missing, the error says how to get it.`,
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "keep `N` bytes of each packet (0 = all)")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
+	l.defineUser(cmd)
 	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
 	l.messages.Define(&f, cmd)
 	cli.Hide(cmd, "clear") // for captures
@@ -112,6 +113,9 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	}()
 	l.begin(&s, false, false)
 	defer l.end(&err)
+	if err := l.giveUp(s); err != nil {
+		return err
+	}
 	if l.recording.Name != "" {
 		o := live.WriterOptions()
 		o.Filter = l.filter
@@ -140,6 +144,9 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		<-l.interrupts.Stopped
 		_ = live.Close() // said by whoever closes it in the end
 	}()
+	if err := l.confine(f, s); err != nil {
+		return err
+	}
 	makeSink = l.withPage(makeSink)
 	shown := func() error { return reading.Report(f, s, cfg, liveSource{live}, makeSink) }
 	err = l.await(shown)

@@ -21,7 +21,7 @@ func main() {
 	// tool and wait; a file dropped on the program has to be read instead.
 	cobra.MousetrapHelpText = "" //nolint:reassign // cobra has no other way to say it
 	shown, restore := cli.OpenDisplay(os.Stdout, os.Stderr)
-	code := run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Display: shown, Abort: abort})
+	code := run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Display: shown, Abort: abort, Process: true})
 	restore()
 	if mousetrap.StartedByExplorer() { // the window would close before anything could be read
 		awaitKey()

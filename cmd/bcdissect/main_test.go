@@ -27,7 +27,8 @@ type tests struct{ *testing.M }
 // nohup: they inherit ignored signals, but not caught ones. Hosts make their
 // control sockets in a folder with a short path. Commands that run in the process of the
 // tests don't limit its memory: below such a limit, garbage would be collected all the time.
-// GOGC of make test is not for the programs.
+// GOGC of make test is not for the programs. Root stays root, who owns the temporary
+// folders; TestPrivileges is about giving it up.
 func (t tests) Run() int {
 	debug.SetMemoryLimit(math.MaxInt64 - 1)
 	if signal.Ignored(syscall.SIGHUP) {
@@ -35,7 +36,7 @@ func (t tests) Run() int {
 	}
 	dir, err := os.MkdirTemp("", "bc")
 	if err == nil {
-		err = errors.Join(os.Setenv("XDG_RUNTIME_DIR", dir), os.Unsetenv("GOGC"))
+		err = errors.Join(os.Setenv("XDG_RUNTIME_DIR", dir), os.Setenv("SUDO_UID", "0"), os.Unsetenv("GOGC"))
 	}
 	if err != nil {
 		panic(err)
@@ -62,6 +63,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("APPDATA", filepath.Join(e.WorkDir, "appdata")) // of Windows
 			e.Setenv("LOCALAPPDATA", os.Getenv("XDG_RUNTIME_DIR"))
 			e.Setenv("GORACE", os.Getenv("GORACE"))
+			e.Setenv("SUDO_UID", "0")
 			for _, name := range []string{"NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"} {
 				e.Setenv(name, "")
 			}

@@ -70,6 +70,7 @@ Ctrl-C aborts. See docs/proxy.md.`,
 	fl.StringVar(&p.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
 	p.recording.Define(cmd, "record the datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
+	p.defineUser(cmd)
 	p.tap = cli.NewChoice(string(proxy.AtHost), string(proxy.AtHost), string(proxy.AtRouter), string(proxy.AtClient))
 	fl.StringArrayVar(&p.impair, "impair", nil, "make the line bad: `PROPERTIES` such as loss=5%,delay=40ms,seed=7; repeatable")
 	fl.StringVar(&p.truth, "impair-log", "", "log what --impair did to each datagram in this `FILE`, as JSON lines")
@@ -133,6 +134,9 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	defer srv.Close()
 	p.begin(&s, wantsStatus(f, s), false)
 	defer p.end(&err)
+	if err := p.giveUp(s); err != nil {
+		return err
+	}
 	srv.Impair = bad
 	if err := p.record(f, &srv.Recorder, "proxy", "traffic between clients and host"); err != nil {
 		return err
@@ -141,6 +145,9 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 		if bad.Log, err = cli.OpenOutput(p.truth, s); err != nil {
 			return err
 		}
+	}
+	if err := p.confine(f, s, p.truth); err != nil {
+		return err
 	}
 	srv.Greet()
 	makeSink = p.withPage(makeSink)

@@ -40,6 +40,7 @@ type hosting struct {
 	heartbeat  string
 	control    string
 	metrics    string
+	socket     string // of relay ctl, once it is open
 
 	config relay.Config
 }
@@ -110,6 +111,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVar(&h.checksums, "checksums", "", "`FILE` of hashes that players' files must have; see docs/relay.md")
 	fl.StringVar(&h.control, "control", "", "`SOCKET` for 'relay ctl', or none; by default PORT.sock in a folder of the user")
 	fl.StringVar(&h.metrics, "metrics", "", "serve metrics for Prometheus on this port or `ADDRESS`")
+	h.defineUser(cmd)
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at `HOST`[:PORT]")
 }
 
@@ -161,6 +163,18 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	h.config.Map = mapOf(h.config.Mission)
 	srv := server.New(conn, server.SeenAs(at))
+	metrics, err := h.listenMetrics()
+	if err != nil {
+		return err
+	}
+	if metrics != nil {
+		defer func() { _ = metrics.Close() }() // nothing is kept in it
+	}
+	h.begin(&s, wantsStatus(f, s), h.bans != "")
+	defer h.end(&err)
+	if err := h.giveUp(s); err != nil {
+		return err
+	}
 	h.config.Banned = srv.Bans.Holds
 	if srv.Bans.File = h.bans; h.bans != "" {
 		if err := srv.Bans.Load(); err != nil {
@@ -172,8 +186,6 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 			return err
 		}
 	}
-	h.begin(&s, wantsStatus(f, s), h.bans != "")
-	defer h.end(&err)
 	log := h.log
 	srv.Strangers = h.strangers
 	if err := h.record(f, &srv.Recorder, "relay", "the host's traffic", h.bans, h.checksums); err != nil {
@@ -189,18 +201,16 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 		return err
 	}
 	defer closeControl()
-	if h.metrics != "" {
-		l, err := server.ListenMetrics(h.metrics)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = l.Close() }() // nothing is kept in it
-		log.Say("metrics on http://%s/metrics", l.Addr())
+	if metrics != nil {
+		log.Say("metrics on http://%s/metrics", metrics.Addr())
 		srv.Metrics = true
 		go func() {
 			defer cli.Guard()
-			srv.ServeMetrics(l)
+			srv.ServeMetrics(metrics)
 		}()
+	}
+	if err := h.confine(f, s, h.bans, h.socket); err != nil {
+		return err
 	}
 	if h.page == "" && f.Format.Value == cli.FormNone {
 		cli.LimitMemory(56 << 20) // what a small machine can spare
@@ -222,6 +232,14 @@ func slotsPerAddress(n int, given bool) func(netip.Addr) int {
 		}
 		return n
 	}
+}
+
+// listenMetrics opens the port of the metrics, if there is one.
+func (h *hosting) listenMetrics() (net.Listener, error) {
+	if h.metrics == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return server.ListenMetrics(h.metrics)
 }
 
 // unforeseen returns a random number that nobody can foresee.
@@ -252,6 +270,7 @@ func (h *hosting) openControl(srv *server.Server, log *cli.Log, port uint16) (cl
 		log.Say("relay ctl cannot reach this host: %s", err.Error())
 		return func() {}, nil
 	}
+	h.socket = path
 	go func() {
 		defer cli.Guard()
 		l.Serve(srv.Handle)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/privilege"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/watch"
@@ -23,6 +24,8 @@ type running struct {
 	messages  reading.Messages
 	recording cli.Recording
 	page      string // of --session
+	user      string // of -Z
+	as        *privilege.User
 
 	// For the dashboard: is told how to end the traffic, and of lost packets. It is nil
 	// without a dashboard.
@@ -32,8 +35,37 @@ type running struct {
 	log        *cli.Log
 }
 
+// defineUser defines the flag with the user in the place of root.
+func (r *running) defineUser(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&r.user, "relinquish-privileges", "Z", "", "as root: become `USER` once the sockets are open (default who ran sudo, or nobody)")
+}
+
+// giveUp makes root another user. The sockets are open then, and the files are not.
+func (r *running) giveUp(s cli.Streams) error {
+	if !s.Process || r.as.Name == "" {
+		return nil
+	}
+	if err := r.as.Become(); err != nil {
+		return cli.Failed(err)
+	}
+	r.log.Say("root was given up: running as %s", r.as.Name)
+	return nil
+}
+
+// confine takes away all rights but those to the directories of outputs, before the
+// first datagram is read.
+func (r *running) confine(f *cli.Common, s cli.Streams, others ...string) error {
+	if !s.Process {
+		return nil
+	}
+	return cli.Failed(privilege.Confine(append(others, f.Output, r.recording.Name, r.page)...))
+}
+
 // check refuses outputs that are inputs, or that overwrite each other.
-func (r *running) check(f *cli.Common, inputs ...string) error {
+func (r *running) check(f *cli.Common, inputs ...string) (err error) {
+	if r.as, err = privilege.Choose(r.user); err != nil {
+		return err
+	}
 	inputs = append(slices.Clone(f.Defined), inputs...)
 	if r.page != "" {
 		if err := checkPage(r.page, f, &r.recording, inputs...); err != nil {
@@ -67,7 +99,7 @@ func (r *running) record(f *cli.Common, to *server.Recorder, name, what string, 
 
 // end says the error that ends the command, and leaves only its status.
 func (r *running) end(err *error) {
-	*err = r.log.Fail(*err)
+	*err = r.log.Fail(r.as.Explain(*err))
 	r.log.Close()
 	r.interrupts.Close()
 }

@@ -16,6 +16,7 @@ type Streams struct {
 	Display
 	Abort    func() // ends the program at once; nil if nothing can
 	Graceful bool   // the command completes its report after an interrupt
+	Process  bool   // the program runs for this command alone: it may give up rights for good
 }
 
 // IsTerminal reports whether a stream is a terminal.

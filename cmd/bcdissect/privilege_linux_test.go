@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	users "os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// TestPrivileges runs the commands that face the network as root of a namespace of its
+// own. Once they serve, no thread is root or can become it, and recordings belong to
+// whoever they became.
+func TestPrivileges(t *testing.T) {
+	fixtures.System(t)
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a namespace with more than one user")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("ip is missing; it is in the package iproute2")
+	}
+	if _, err := users.Lookup("nobody"); err != nil {
+		t.Skip("this system has no user nobody")
+	}
+	nobody, err := users.Lookup("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	relay := []string{"relay", "--listen", "0.0.0.0:22101"}
+	for _, tt := range []struct {
+		name, sudo, uid string
+		args            []string
+		said            string // when it serves
+	}{
+		{"relay", "", nobody.Uid, relay, "hosting"},
+		{"relay for who ran sudo", "1", "1", relay, "hosting"},
+		{"relay by name", "", "2", append([]string{"-Z", "bin"}, relay...), "hosting"},
+		{"relay as root", "", "0", append([]string{"-Z", "root"}, relay...), "hosting"},
+		{"proxy", "", nobody.Uid, []string{"proxy", "127.0.0.1:5000"}, "127.0.0.1"},
+		{"live", "", nobody.Uid, []string{"live", "-i", "lo"}, "capturing on lo"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for at := dir; len(at) > len(os.TempDir()); at = filepath.Dir(at) { // for all to write
+				if err := os.Chmod(at, 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file := filepath.Join(dir, "x.pcapng")
+			cmd, said := inNamespace(t, tt.sudo, tt.said, append(tt.args, "-w", file)...)
+			for _, s := range threads(t, cmd.Process.Pid) {
+				want := fmt.Sprintf("Uid: %[1]s %[1]s %[1]s %[1]s, NoNewPrivs: 1", tt.uid)
+				if tt.uid != "0" {
+					want += ", CapPrm: 0000000000000000, CapEff: 0000000000000000"
+				}
+				if !strings.HasPrefix(s, want) {
+					t.Errorf("a thread has %s, want %s", s, want)
+				}
+			}
+			if info, err := os.Stat(file); err != nil || strconv.Itoa(int(info.Sys().(*syscall.Stat_t).Uid)) != tt.uid || info.Mode().Perm() != 0o600 {
+				t.Errorf("the recording: %v, %v", info, err)
+			}
+			if given := strings.Contains(said.String(), "root was given up: running as "); given != (tt.uid != "0") {
+				t.Errorf("it said %s", said)
+			}
+		})
+	}
+	t.Run("no right to write", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "x.pcapng")
+		_, said := inNamespace(t, "", "with -Z", append(relay, "-w", file)...)
+		if want := "permission denied; root was given up for the user nobody: choose a directory that nobody can write, or another user with -Z"; !strings.Contains(said.String(), want) {
+			t.Errorf("it said %s, want %s", said, want)
+		}
+	})
+}
+
+// inNamespace starts the program as root of a namespace of users and of networks, and
+// waits for what it says.
+func inNamespace(t *testing.T, sudo, until string, args ...string) (*exec.Cmd, *spoken) {
+	t.Helper()
+	cmd := exec.Command("sh", append([]string{"-c", `ip link set lo up && exec bcdissect "$@"`, "sh"}, args...)...)
+	same := []syscall.SysProcIDMap{{Size: 1 << 16}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET, UidMappings: same, GidMappings: same, GidMappingsEnableSetgroups: true,
+		Pdeathsig: syscall.SIGKILL,
+	}
+	cmd.Env = append(os.Environ(), "SUDO_UID="+sudo)
+	said := &spoken{until: until, said: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Skipf("no namespace can be made here: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	select {
+	case <-said.said:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("it said only %s", said)
+	}
+	return cmd, said
+}
+
+// threads waits until a program has given up its rights, and returns the rights of each
+// of its threads.
+func threads(t *testing.T, pid int) (all []string) {
+	t.Helper()
+	for try := 0; ; try++ {
+		all = nil
+		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		if err != nil || len(files) == 0 {
+			t.Fatal("it has ended: ", err)
+		}
+		ready := true
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				continue // the thread has ended
+			}
+			fields := map[string]string{}
+			for line := range strings.Lines(string(b)) {
+				key, value, _ := strings.Cut(line, ":")
+				fields[key] = strings.Join(strings.Fields(value), " ")
+			}
+			ready = ready && fields["NoNewPrivs"] == "1"
+			all = append(all, fmt.Sprintf("Uid: %s, NoNewPrivs: %s, CapPrm: %s, CapEff: %s", fields["Uid"], fields["NoNewPrivs"], fields["CapPrm"], fields["CapEff"]))
+		}
+		if ready || try == 100 {
+			return all
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

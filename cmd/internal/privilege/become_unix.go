@@ -1,0 +1,25 @@
+//go:build unix
+
+package privilege
+
+import (
+	"errors"
+	"syscall"
+)
+
+// become changes groups and users of all threads. The order matters: only root can.
+func (u *User) become() error {
+	if err := syscall.Setgroups(u.groups); err != nil {
+		return err
+	}
+	if err := syscall.Setgid(u.gid); err != nil {
+		return err
+	}
+	if err := syscall.Setuid(u.uid); err != nil {
+		return err
+	}
+	if syscall.Setuid(0) == nil || syscall.Getuid() != u.uid || syscall.Geteuid() != u.uid || syscall.Getegid() != u.gid {
+		return errors.New("root could not be given up")
+	}
+	return nil
+}
