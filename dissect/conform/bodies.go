@@ -182,32 +182,32 @@ func controlBody(m decode.Message) []byte {
 // subject appends the values that identify the subject of a game message: its
 // objects, players and kinds, and its sender's clock.
 func (b *bodies) subject(dst, body []byte) []byte {
-	if res := b.result(body); res.Message != nil {
-		v := subjects{dst}
-		b.viewer.Show(res.Message, body, 1, res.Dialect, &v)
-		return v.values
+	res := b.result(body)
+	if res.Message == nil {
+		return dst
 	}
+	b.viewer.Show(res.Message, body, 1, res.Dialect, visit(func(f *decode.Field) {
+		switch {
+		case f.Kind == decode.KindObject, f.Kind == decode.KindEnum32, f.Who != decode.NoPlayer:
+			dst = binary.LittleEndian.AppendUint64(dst, f.Uint|uint64(f.Int))
+		case f.Name == msg.ClockField:
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.Float))
+		}
+	}))
 	return dst
 }
 
-// subjects collects the values that identify the subject of a message.
-type subjects struct{ values []byte }
+// A visit is a visitor that passes on each field.
+type visit func(*decode.Field)
 
 // Field implements [decode.Visitor].
-func (v *subjects) Field(f *decode.Field) {
-	switch {
-	case f.Kind == decode.KindObject, f.Kind == decode.KindEnum32, f.Who != decode.NoPlayer:
-		v.values = binary.LittleEndian.AppendUint64(v.values, f.Uint|uint64(f.Int))
-	case f.Name == msg.ClockField:
-		v.values = binary.LittleEndian.AppendUint64(v.values, math.Float64bits(f.Float))
-	}
-}
+func (v visit) Field(f *decode.Field) { v(f) }
 
 // Begin implements [decode.Visitor].
-func (v *subjects) Begin(*decode.Group) {}
+func (visit) Begin(*decode.Group) {}
 
 // End implements [decode.Visitor].
-func (v *subjects) End(*decode.Group) {}
+func (visit) End(*decode.Group) {}
 
 // noShips knows no ship: messages that need one are read as far as they go.
 type noShips struct{}

@@ -32,6 +32,7 @@ type Client struct {
 	left      time.Time
 	gone      bool
 	putOut    bool      // by the host's word
+	cut       bool      // the capture cut short a datagram to it
 	admitted  bool      // the host has let it in
 	given     uint8     // the id in the host's accept
 	spoke     bool      // it has used that id
@@ -65,12 +66,11 @@ type Client struct {
 	spoken moment    // last message of it
 	after  int       // messages with a number since taken
 
-	to      *destination     // of the host's messages to it, nil before the first
-	entry   *source          // with which it entered the game, or the last step to it
-	unseen  map[int64]uint64 // numbers that the capture does not hold, with the keys of their copies
-	exit    *source          // with which it left
-	said    said             // messages of it that the host passes on
-	flooded time.Time        // its last message beyond its budget
+	to     *destination     // of the host's messages to it, nil before the first
+	entry  *source          // with which it entered the game, or the last step to it
+	unseen map[int64]uint64 // numbers that the capture does not hold, with the keys of their copies
+	exit   *source          // with which it left
+	said   said             // messages of it that the host passes on
 }
 
 // A moment is a time and its frame.

@@ -39,7 +39,6 @@ type source struct {
 	broken  bool
 	foreign bool
 	madeUp  bool
-	flood   bool // the client sends more than its budget
 	excess  bool // this message is beyond the budget
 	shared  bool // another client has said the same
 	kept    bool // something refers to it
@@ -163,7 +162,6 @@ type destination struct {
 	gots     []*got    // that nothing asked for yet
 	byKey    keyed
 	names    map[uint64]bool      // NameChanges that it should have got, or did
-	cut      bool                 // the capture cut short a datagram to it
 	taken    [2]map[int64]*source // numbers that the capture does not hold, for messages that did not come
 	newest   int32                // place of the latest input with a message that came
 	doubtful map[uint64]bool      // keys of messages that may be others with the same bytes

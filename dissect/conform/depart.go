@@ -2,7 +2,6 @@ package conform
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/relay"
@@ -35,24 +34,13 @@ type departure struct {
 // players, when one asks for them.
 const maxDepartures = relay.MaxPlayers * maxObjects
 
-// floodLasts is how long after a message beyond its budget a client counts as
-// sending too much. The datagrams of captured clients do not arrive as they were
-// captured, so that single messages cannot be told.
-const floodLasts = 2 * time.Second
-
 // whySpare is the reason why a host need not send an object.
 const whySpare = "a creation in another player's range took its place, unless the host refuses those"
-
-// floods reports whether the client sends more than its budget at a time.
-func (c *Client) floods(at time.Time) bool {
-	return c != nil && !c.flooded.IsZero() && at.Sub(c.flooded) < floodLasts
-}
 
 // depart takes a departure of the model. It reports whether there was room.
 func (c *comparer) depart(s *source, d relay.Departure) bool {
 	if d.Guard == relay.GuardFlood {
 		s.excess = true
-		s.client.flooded = s.time
 		return true
 	}
 	if len(c.departs) == maxDepartures {

@@ -3,6 +3,7 @@ package conform
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -51,6 +52,7 @@ func (j *Join) After(s *Step) time.Duration { return s.at.since(j.Steps[0].at) }
 // Took returns the time from the first step to the last one.
 func (j *Join) Took() time.Duration { return j.After(&j.Steps[len(j.Steps)-1]) }
 
+// A stepKind is the place of a step in a join.
 type stepKind uint8
 
 const (
@@ -64,6 +66,24 @@ const (
 	stepRules
 	stepEnd
 )
+
+// stepKinds are the places of game messages.
+var stepKinds = map[decode.Step]stepKind{
+	decode.StepAsk: stepRequest, decode.StepAnswer: stepAnswer, decode.StepLoad: stepLoad, decode.StepReady: stepReady, decode.StepEnter: stepRules,
+}
+
+// lacking says who does not take the next step, by the last one; %s is its text.
+var lacking = [...]string{
+	stepConnect: "the host does not answer the connect",
+	stepAccept:  "the host does not ask for the client's files",
+	stepName:    "the host does not ask for the client's files",
+	stepRequest: "the client does not answer %s",
+	stepAnswer:  "the host does not go on after %s",
+	stepLoad:    "the client does not say that it is ready",
+	stepReady:   "the host does not send MissionInit",
+	stepRules:   "nothing more is in the capture",
+	stepEnd:     "nothing more is in the capture",
+}
 
 // Limits of joins.
 const (
@@ -96,20 +116,18 @@ func (js *Joins) Record(r *dissect.Record) error {
 	if r.Datagram != nil {
 		js.now = moment{js.clock.Read(r.Datagram.Time), r.Datagram.Number, js.clock.Skipped()}
 	}
-	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage {
+	host, client, known := ends(r)
+	if !known || r.Kind != dissect.KindMessage {
 		return nil
 	}
-	key := [2]netip.AddrPort{r.Datagram.Src, r.Datagram.Dst}
-	if r.Dir == dissect.FromHost {
-		key[0], key[1] = key[1], key[0]
-	}
+	key := [2]netip.AddrPort{client, host}
 	j := js.open[key]
-	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect && !r.Repeat && (j == nil || !j.waiting(r.Transport.Short)) {
+	if connects(r) && !r.Repeat && (j == nil || !j.waiting(r.Transport.Short)) {
 		if len(js.All) >= maxJoins {
 			js.Passed++
 			return nil
 		}
-		j = &Join{Client: key[0], Host: key[1], short: r.Transport.Short}
+		j = &Join{Client: client, Host: host, short: r.Transport.Short}
 		js.open[key] = j
 		js.All = append(js.All, j)
 	}
@@ -124,6 +142,11 @@ func (js *Joins) Record(r *dissect.Record) error {
 		j.take(r, js.now)
 	}
 	return nil
+}
+
+// connects reports whether a record is a client's wish to be let in.
+func connects(r *dissect.Record) bool {
+	return r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect
 }
 
 // hear notes who spoke last.
@@ -166,11 +189,16 @@ func (j *Join) waiting(short bool) bool {
 // take takes a message of the client or of the host.
 func (j *Join) take(r *dissect.Record, now moment) {
 	s := Step{at: now, Time: r.Datagram.Time, Frame: r.Datagram.Number, FromHost: r.Dir == dissect.FromHost}
-	if r.Repeat || r.Transport.Type == transport.Connect && r.Dir == dissect.ToHost && len(j.Steps) > 0 {
-		j.repeat(r)
+	if !s.read(r) {
 		return
 	}
-	if !s.read(r) {
+	if r.Repeat || connects(r) && len(j.Steps) > 0 { // a retransmission of the last step of its kind
+		for i := len(j.Steps) - 1; i >= 0; i-- {
+			if o := &j.Steps[i]; o.kind == s.kind && o.FromHost == s.FromHost {
+				o.Repeats++
+				return
+			}
+		}
 		return
 	}
 	if len(j.Steps) == maxSteps { // the last one tells where it stopped
@@ -178,102 +206,61 @@ func (j *Join) take(r *dissect.Record, now moment) {
 		j.Left++
 	}
 	j.Steps = append(j.Steps, s)
-	if s.kind == stepRules {
-		j.InGame = true
-	}
+	j.InGame = s.kind == stepRules
 	if s.kind == stepEnd {
 		j.ended, j.Stopped = true, s.Text
 	}
 }
 
-// repeat counts a retransmission of the last step of its kind.
-func (j *Join) repeat(r *dissect.Record) {
-	var s Step
-	if r.Transport.Type == transport.Connect && r.Dir == dissect.ToHost {
-		s.kind = stepConnect
-	} else if !s.read(r) {
-		return
-	}
-	for i := len(j.Steps) - 1; i >= 0; i-- {
-		if o := &j.Steps[i]; o.kind == s.kind && o.FromHost == (r.Dir == dissect.FromHost) {
-			o.Repeats++
-			return
-		}
-	}
-}
-
 // read names the message of a record; ok is false if it is none of a join.
 func (s *Step) read(r *dissect.Record) (ok bool) {
-	set := func(kind stepKind, format string, args ...any) bool {
-		s.kind, s.Text = kind, fmt.Sprintf(format, args...)
-		return true
+	switch m := r.Message.(type) {
+	case *transport.Accept:
+		return s.set(stepAccept, "accept: id %d", m.ID)
+	case *transport.Identity:
+		return !s.FromHost && s.set(stepName, "name: %s", wire.WideText(m.Name).Raw())
+	case *transport.Boot:
+		own := m.ID == transport.UnassignedPeer || m.ID == r.ClientID || r.ClientID == 0
+		return own && s.set(stepEnd, "the host put the client out: %s", names.BootReasons.Name(uint64(m.Reason)))
+	case *msg.ChecksumRequest:
+		return s.set(stepRequest, "ChecksumRequest %d: %s", m.Round, m.Dir)
+	case *msg.ChecksumResponse:
+		return s.set(stepAnswer, "ChecksumResponse %d", m.Round)
+	case *msg.ChecksumFailed:
+		return s.set(stepEnd, "the host says that the file %s differs", m.Text)
+	case *msg.VersionDifferent:
+		return s.set(stepEnd, "the host says that the version differs: %s", m.Text)
+	case *msg.Settings:
+		return s.set(stepLoad, "Settings: slot %d", m.Slot)
 	}
-	switch r.Transport.Type {
-	case transport.Connect:
-		if m, ok := r.Message.(*transport.Accept); ok {
-			return set(stepAccept, "accept: id %d", m.ID)
-		}
-		if r.Dir == dissect.ToHost {
-			return set(stepConnect, "connect")
-		}
-		return set(stepAccept, "accept")
-	case transport.NameChange:
-		if m, ok := r.Message.(*transport.Identity); ok && r.Dir == dissect.ToHost {
-			return set(stepName, "name: %s", wire.WideText(m.Name).Raw())
-		}
-		return false
-	case transport.BootPlayer:
-		if m, ok := r.Message.(*transport.Boot); ok && (m.ID == transport.UnassignedPeer || m.ID == r.ClientID || r.ClientID == 0) {
-			return set(stepEnd, "the host put the client out: %s", names.BootReasons.Name(uint64(m.Reason)))
-		}
-		return false
-	case transport.Disconnect, transport.Leave:
-		if r.Dir == dissect.ToHost {
-			return set(stepEnd, "the client left")
-		}
-		return false
-	case transport.Acknowledge, transport.DoNothing:
-		return false
-	case transport.Standard:
-	}
-	return s.game(r, set)
+	return s.readType(r)
 }
 
-func (s *Step) game(r *dissect.Record, set func(stepKind, string, ...any) bool) bool {
-	if r.Spec == nil {
-		return false
+// readType names a message by its type or spec.
+func (s *Step) readType(r *dissect.Record) (ok bool) {
+	switch r.Transport.Type {
+	case transport.Connect:
+		if s.FromHost {
+			return s.set(stepAccept, "accept")
+		}
+		return s.set(stepConnect, "connect")
+	case transport.Disconnect, transport.Leave:
+		return !s.FromHost && s.set(stepEnd, "the client left")
+	case transport.NameChange, transport.BootPlayer, transport.Acknowledge, transport.DoNothing:
+	case transport.Standard:
+		if r.Spec == nil {
+			return false
+		}
+		kind, ok := stepKinds[r.Spec.Step]
+		return ok && (kind == stepAnswer || kind == stepReady) != s.FromHost && s.set(kind, "%s", r.Spec.Name)
 	}
-	switch m := r.Message.(type) {
-	case *msg.ChecksumRequest:
-		return set(stepRequest, "ChecksumRequest %d: %s", m.Round, m.Dir)
-	case *msg.ChecksumResponse:
-		return set(stepAnswer, "ChecksumResponse %d", m.Round)
-	case *msg.ChecksumFailed:
-		return set(stepEnd, "the host says that the file %s differs", m.Text)
-	case *msg.VersionDifferent:
-		return set(stepEnd, "the host says that the version differs: %s", m.Text)
-	case *msg.Settings:
-		return set(stepLoad, "Settings: slot %d", m.Slot)
-	}
-	var kind stepKind
-	switch r.Spec.Step {
-	case decode.StepAsk:
-		kind = stepRequest
-	case decode.StepAnswer:
-		kind = stepAnswer
-	case decode.StepLoad:
-		kind = stepLoad
-	case decode.StepReady:
-		kind = stepReady
-	case decode.StepEnter:
-		kind = stepRules
-	case decode.StepNone, decode.StepFiles:
-		return false
-	}
-	if (kind == stepAnswer || kind == stepReady) == s.FromHost {
-		return false
-	}
-	return set(kind, "%s", r.Spec.Name)
+	return false
+}
+
+// set sets what the step is.
+func (s *Step) set(kind stepKind, format string, args ...any) bool {
+	s.kind, s.Text = kind, fmt.Sprintf(format, args...)
+	return true
 }
 
 // waits returns the next step of a stopped join, and who does not take it.
@@ -282,20 +269,5 @@ func (j *Join) waits() string {
 	if last.FromHost && j.again > 1 && j.spoke.time.Sub(j.heard.time) > silent {
 		return fmt.Sprintf("the host sends nothing more, although the client speaks for %.1f s", j.spoke.since(j.heard).Seconds())
 	}
-	switch last.kind {
-	case stepConnect:
-		return "the host does not answer the connect"
-	case stepAccept, stepName:
-		return "the host does not ask for the client's files"
-	case stepRequest:
-		return "the client does not answer " + last.Text
-	case stepAnswer:
-		return "the host does not go on after " + last.Text
-	case stepLoad:
-		return "the client does not say that it is ready"
-	case stepReady:
-		return "the host does not send MissionInit"
-	case stepRules, stepEnd:
-	}
-	return "nothing more is in the capture"
+	return strings.ReplaceAll(lacking[last.kind], "%s", last.Text)
 }

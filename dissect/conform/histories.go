@@ -129,7 +129,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLate
 	case s.foreign:
 		return whyForeign
-	case d.cut:
+	case d.client.cut:
 		return whyCut
 	case !x.reliable:
 		return ""

@@ -136,6 +136,13 @@ func (r *receipts) find(seq uint16) *receipt {
 	return r.of[i]
 }
 
+// again notes that a message was sent again.
+func (r *receipts) again(seq uint16) {
+	if got := r.find(seq); got != nil {
+		got.twice = true
+	}
+}
+
 // acknowledge takes the host's acknowledgement. place is its place among all.
 func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8, place int) {
 	got := r.find(seq)

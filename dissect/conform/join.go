@@ -27,23 +27,15 @@ func (t *timeline) admit(c *Client) {
 	t.renew(c)
 	c.admitted = true
 	t.reached[limitWaiting] += c.dropped
-	at := t.now.time
+	e := Event{Kind: Joined, Time: t.now.time, Frame: c.First, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true}
 	waiting := t.dequeue(c)
+	if i := slices.IndexFunc(waiting, func(e *Event) bool { return e.Kind == Output }); i >= 0 { // the accept
+		e.Time = waiting[i].Time
+	}
 	if c.Adopted {
 		t.adopted++
-		t.emit(&Event{Kind: Appeared, Time: at, Frame: c.First, Client: c, Number: -1})
-		for _, e := range waiting {
-			t.emit(e)
-		}
-		return
 	}
-	for _, e := range waiting {
-		if e.Kind == Output && e.Time.Before(at) {
-			at = e.Time // that of the accept
-		}
-	}
-	t.emit(&Event{Kind: Heard, Time: at, Frame: c.First, Client: c, Number: -1})
-	t.emit(&Event{Kind: Joined, Time: at, Frame: c.First, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true})
+	t.emit(&e)
 	for _, e := range waiting {
 		t.emit(e)
 	}

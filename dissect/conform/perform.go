@@ -76,7 +76,7 @@ func (p *Performer) Record(now time.Time, r *dissect.Record) {
 // event takes an event of the capture.
 func (p *Performer) event(e *Event) {
 	switch e.Kind {
-	case Joined, Appeared:
+	case Joined:
 		p.forget()
 		cfg := relay.ClientConfig{Catalog: p.catalog, Nonce: uint32(e.Client.index) + 1, Claimed: claimed(e.Client.Addr)}
 		if e.Client.Adopted { // the capture lacks its answers
@@ -103,7 +103,7 @@ func (p *Performer) event(e *Event) {
 		if n := p.by[e.Client]; n != nil { // that was the captured host's decision; here the client leaves
 			n.line = append(n.line, &Event{Kind: Left, Client: e.Client, Type: transport.Leave})
 		}
-	case Output, Heard, Cut:
+	case Output:
 	}
 }
 
@@ -233,9 +233,25 @@ func (p *Performer) say(n *part, e *Event) {
 // players, and objects in the ranges of players.
 func (p *Performer) renumber(body []byte) []byte {
 	res := p.t.bodies.result(body)
-	if res.Message != nil {
-		p.t.bodies.viewer.Show(res.Message, body, 1, res.Dialect, &mover{p: p, body: body, dialect: res.Dialect})
+	if res.Message == nil {
+		return body
 	}
+	p.t.bodies.viewer.Show(res.Message, body, 1, res.Dialect, visit(func(f *decode.Field) {
+		is, to := f.Uint|uint64(f.Int), uint64(0)
+		switch slot, ok := wire.ObjectID(is).Slot(); {
+		case f.Kind == decode.KindObject && ok:
+			to = is + uint64(wire.FirstObject(p.liveSlot(slot))-wire.FirstObject(slot))
+		case f.Who.In(res.Dialect, false) == decode.Slot:
+			to = uint64(p.liveSlot(int(is)))
+		case f.Who.In(res.Dialect, false) == decode.NetworkID:
+			to = p.livePeer(is)
+		default:
+			return
+		}
+		for i := f.Off; i < min(f.End, len(body)); i++ {
+			body[i] = byte(to >> (8 * (i - f.Off)))
+		}
+	}))
 	return body
 }
 
@@ -258,37 +274,6 @@ func (p *Performer) liveSlot(slot int) int {
 	}
 	return slot
 }
-
-// A mover puts the players and objects of the live host into a message.
-type mover struct {
-	p       *Performer
-	body    []byte
-	dialect decode.Dialect // of the message
-}
-
-// Field implements [decode.Visitor].
-func (v *mover) Field(f *decode.Field) {
-	is, to := f.Uint|uint64(f.Int), uint64(0)
-	switch slot, ok := wire.ObjectID(is).Slot(); {
-	case f.Kind == decode.KindObject && ok:
-		to = is + uint64(wire.FirstObject(v.p.liveSlot(slot))-wire.FirstObject(slot))
-	case f.Who.In(v.dialect, false) == decode.Slot:
-		to = uint64(v.p.liveSlot(int(is)))
-	case f.Who.In(v.dialect, false) == decode.NetworkID:
-		to = v.p.livePeer(is)
-	default:
-		return
-	}
-	for i := f.Off; i < min(f.End, len(v.body)); i++ {
-		v.body[i] = byte(to >> (8 * (i - f.Off)))
-	}
-}
-
-// Begin implements [decode.Visitor].
-func (v *mover) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (v *mover) End(*decode.Group) {}
 
 // Receive takes a datagram that the live host sent to a client. It is borrowed
 // until the call returns.

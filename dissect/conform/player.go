@@ -39,6 +39,7 @@ type carried struct {
 // without delay and loss: messages are handed over, and nothing acknowledges or
 // repeats them. The model hears each client as often as the captured host did.
 type player struct {
+	model  model
 	host   *relay.Host
 	list   []*end
 	next   time.Time
@@ -101,13 +102,9 @@ func (p *player) event(e *Event) {
 	p.advance(e.Time)
 	n := p.of(e.Client)
 	switch {
-	case e.Kind == Joined || e.Kind == Appeared:
+	case e.Kind == Joined:
 		p.join(e)
 	case n == nil:
-		return
-	case e.Kind == Heard:
-		p.host.Hear(p.now, e.Client.Addr)
-		p.run()
 		return
 	case e.Kind == Input:
 		p.mute = e.MadeUp && creates(p.bodies.specOf(e))

@@ -2,10 +2,8 @@ package conform
 
 import (
 	"math"
-	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -33,8 +31,6 @@ type tally struct {
 	group
 	all     int // expected messages; for nobody, inputs
 	missing int
-	flood   int // missing ones while their author sends more than its budget
-	excess  int // inputs beyond the budget
 	list    []*expect
 	extras  []*got
 }
@@ -79,11 +75,6 @@ func (r *rates) missed(x *expect) {
 	if x.copied() && x.src.matched == 0 { // it may not have reached the host
 		r.tally(g).all--
 		g.to = nil
-		if t := r.tally(g); x.src.excess {
-			t.excess++
-		} else if x.src.flood {
-			t.flood++
-		}
 	}
 	t := r.tally(g)
 	t.missing++
@@ -209,7 +200,6 @@ func (c *comparer) settleRates() {
 				}
 			}
 		case t.to == nil:
-			c.settleFlood(t)
 			c.settleMissing(t, whyNobody, likely(t.missing, inputs[group{from: t.from, op: t.op}]+t.missing, in.part()))
 		default:
 			c.settleMissing(t, whyUnreliable, likely(t.missing, t.all, max(out.part(), loss{of: all - t.all, lost: missing - t.missing}.part())))
@@ -228,21 +218,6 @@ func (c *comparer) untaken() (n int) {
 		}
 	}
 	return n
-}
-
-// settleFlood explains the messages to nobody that a client sent while it sent
-// more than its budget.
-func (c *comparer) settleFlood(t *tally) {
-	if t.excess == 0 {
-		return
-	}
-	t.list = slices.DeleteFunc(t.list, func(x *expect) bool {
-		if x.src.flood {
-			c.deviates(x, guards[relay.GuardFlood])
-		}
-		return x.src.flood
-	})
-	t.missing -= t.flood
 }
 
 func (c *comparer) settleMissing(t *tally, why string, lost bool) {

@@ -53,8 +53,7 @@ type Replay struct {
 	t       *timeline
 	rep     *Report
 	cmp     *comparer
-	players [2]*player
-	models  [2]model
+	players []*player
 	waiting []*Event
 	load    load // of these
 	rules   struct{ settings, mission bool }
@@ -92,30 +91,31 @@ func (r *Replay) learn(rec *dissect.Record) {
 	case *msg.Settings:
 		if !r.rules.settings {
 			r.rules.settings = true
-			if !set.Mission {
-				g.Mission = string(m.Mission)
-			}
-			if !set.Collisions {
-				g.Collisions = m.Collisions
-			}
+			unless(set.Mission, &g.Mission, string(m.Mission))
+			unless(set.Collisions, &g.Collisions, m.Collisions)
 		}
 	case *msg.MissionInit:
 		if !r.rules.mission {
 			r.rules.mission, r.told = true, rec.Datagram.Number
-			if !set.Players {
-				g.Players = int(m.PlayerLimit)
-			}
-			if !set.System {
-				g.System = m.System
-			}
-			if !set.TimeLimit {
-				g.TimeLimit = m.TimeLimit
-			}
-			if !set.FragLimit {
-				g.FragLimit = m.FragLimit
-			}
+			r.limits(int(m.PlayerLimit), m.TimeLimit, m.FragLimit)
+			unless(set.System, &g.System, m.System)
 		}
 	}
+}
+
+// unless gives something a value, unless it was set.
+func unless[T any](set bool, to *T, value T) {
+	if !set {
+		*to = value
+	}
+}
+
+// limits are the limits of the game, unless they are set.
+func (r *Replay) limits(players int, time, frags uint8) {
+	g, set := &r.cfg.Game, &r.cfg.Set
+	unless(set.Players, &g.Players, players)
+	unless(set.TimeLimit, &g.TimeLimit, time)
+	unless(set.FragLimit, &g.FragLimit, frags)
 }
 
 // event takes an event of the timeline.
@@ -139,48 +139,36 @@ func (r *Replay) event(e *Event) {
 
 // shrink makes room for another host.
 func (r *Replay) shrink() {
-	if r.cmp == nil {
-		return
+	if r.cmp != nil {
+		r.cmp.relieve()
 	}
-	r.cmp.relieve()
 }
 
 // begin makes the models and plays the waiting events.
 func (r *Replay) begin() {
-	g := r.cfg.Game
 	if !r.rules.mission {
-		if !r.cfg.Set.TimeLimit {
-			g.TimeLimit = msg.Unlimited
-		}
-		if !r.cfg.Set.FragLimit {
-			g.FragLimit = msg.Unlimited
-		}
-		if !r.cfg.Set.Players {
-			g.Players = relay.MaxPlayers
-		}
+		r.limits(relay.MaxPlayers, msg.Unlimited, msg.Unlimited)
 	}
+	g := r.cfg.Game
 	judge, models := r.choose()
 	r.rep.Game = g
 	r.cmp = newComparer(r.t, r.rep, judge, models)
 	r.cmp.sender = r.t.sender
-	for i, m := range []model{stockModel, dialectModel} {
+	for i, like := range []decode.Dialect{decode.Stock, decode.OpenBC} {
+		m := model(1 << i)
 		if models&m == 0 {
 			continue
 		}
-		g := g
-		g.Like = decode.Stock
-		if m == dialectModel {
-			g.Like = decode.OpenBC
-		}
-		r.models[i] = m
+		g.Like = like
 		p := newPlayer(g, r.cfg.Catalog)
-		r.players[i] = p
+		p.model = m
 		p.depart = func(d relay.Departure) {
 			if r.src != nil && !r.cmp.depart(r.src, d) {
 				r.t.reached[limitDepartures]++
 			}
 		}
 		p.emit = func(s *sent) { r.cmp.expected(m, r.src, s) }
+		r.players = append(r.players, p)
 	}
 	waiting := r.waiting
 	r.waiting = nil
@@ -205,34 +193,32 @@ func (r *Replay) choose() (judge, models model) {
 
 // play plays an event to the models and compares their messages.
 func (r *Replay) play(e *Event) {
+	c := e.Client
 	r.cmp.sender = r.t.sender
-	switch e.Kind {
-	case Output:
+	if e.Kind == Output {
 		r.output(e)
 		return
-	case Cut:
-		if e.Client != nil {
-			r.cmp.dest(e.Client).cut = true
-		}
-		return
-	case Input, Joined, Left:
+	}
+	joined := e.Kind == Joined && !c.Adopted
+	if joined || e.Kind == Input || e.Kind == Left {
 		r.cmp.destroyed(e)
 		r.rep.Inputs++
 		r.rep.Invariants.input(r.cmp, e)
-	case Heard, Appeared, PutOut:
 	}
 	r.begun(e)
-	for i, p := range r.players {
-		if p != nil && (r.models[i] != dialectModel || !e.Broken) {
+	for _, p := range r.players {
+		if p.model != dialectModel || !e.Broken {
 			p.event(e)
 		}
 	}
-	c, ready := e.Client, e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady
-	r.src.flood = c.floods(e.Time)
+	ready := e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady
 	switch {
 	case e.Kind == Left || e.Kind == PutOut:
 		c.exit, r.src.kept = r.src, true
-	case e.Kind == Joined || ready:
+	case joined:
+		c.entered = e.Time
+		fallthrough
+	case ready:
 		c.entry, r.src.kept = r.src, true
 	}
 	if r.cmp.settle(r.src); ready {
@@ -274,9 +260,6 @@ func (r *Replay) begun(e *Event) {
 		if m, ok := r.t.bodies.game(e.Body).(*msg.RequestObject); ok {
 			r.src.object = m.Object
 		}
-	}
-	if e.Kind == Joined {
-		e.Client.entered = e.Time
 	}
 }
 
@@ -344,7 +327,7 @@ func (r *Replay) notes() {
 	}
 	r.outsiders(note)
 	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))
-	r.limits(note)
+	r.add(note)
 	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
 }
 
@@ -364,16 +347,14 @@ func (r *Replay) outsiders(note func(n int, format string, args ...any)) {
 	note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
 }
 
-// limits adds up the counts at the limits of the parts of the replay.
-func (r *Replay) limits(note func(n int, format string, args ...any)) {
+// add adds up the counts at the limits of the parts of the replay.
+func (r *Replay) add(note func(n int, format string, args ...any)) {
 	t := r.t
 	t.reached[limitEarly] += r.cmp.evict
 	t.reached[limitDoubts] += r.cmp.rates.more
 	t.reached[limitGroups] += r.cmp.rates.merged
 	for _, p := range r.players {
-		if p != nil {
-			t.reached[limitGuards] += p.host.Stats().Events[relay.Limited]
-			note(p.full, "%d {message was|messages were} not played: {it is|they are} too long to be sent.", p.full)
-		}
+		t.reached[limitGuards] += p.host.Stats().Events[relay.Limited]
+		note(p.full, "%d {message was|messages were} not played: {it is|they are} too long to be sent.", p.full)
 	}
 }

@@ -25,50 +25,54 @@ var (
 // deviationOf names the rule behind the two models' disagreement about a
 // message. how is the captured host's difference from the stock host.
 func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
-	if x.typ != transport.Standard {
-		switch x.typ {
-		case transport.NameChange:
-			return ruleNames
-		case transport.Disconnect:
-			return ruleLeave
-		case transport.Acknowledge, transport.DoNothing, transport.Connect, transport.BootPlayer, transport.Leave, transport.Standard:
-		}
-		return ruleStrange
-	}
-	if x.src != nil && x.src.kind == Left {
+	switch {
+	case x.typ == transport.NameChange:
+		return ruleNames
+	case x.typ == transport.Disconnect, x.typ == transport.Standard && x.src.kind == Left:
 		return ruleLeave
-	}
-	if x.src != nil && x.src.broken && how == "missing" {
-		return ruleFragments
-	}
-	if how == "differs" {
-		if habit := c.specOf(x).Habit(decode.OpenBC); habit != nil && c.specOf(x).Topic == decode.TopicTalk {
-			return &habit.Rule
-		}
-		if x.alt != nil && (x.alt.reliable != x.reliable || x.alt.priority != x.priority) {
-			return rulePriority
-		}
+	case x.typ != transport.Standard:
 		return ruleStrange
+	case x.src.broken && how == "missing":
+		return ruleFragments
+	case how == "differs":
+		return c.changedOtherwise(x)
 	}
 	if rule := c.relayedOtherwise(x, how); rule != nil {
 		return rule
 	}
-	switch habit := c.specOf(x).Habit(decode.OpenBC); {
-	case x.op == msg.OpPlayerAnnounce && how == "extra" && x.src != nil && x.src.client != x.to:
-		return ruleLoading
-	case x.op == msg.OpVerifyEnterSet && how == "extra":
-		return ruleUnknown
-	case habit != nil && c.specOf(x).Topic != decode.TopicTalk:
+	return c.madeOtherwise(x, how == "extra")
+}
+
+// changedOtherwise returns the rule by which a message of the captured host differs
+// from the stock host's.
+func (c *comparer) changedOtherwise(x *expect) *decode.Rule {
+	if habit := c.specOf(x).Habit(decode.OpenBC); habit != nil && c.specOf(x).Topic == decode.TopicTalk {
 		return &habit.Rule
 	}
-	copied := x.src != nil && x.src.op == x.op && x.src.client != x.to
-	switch {
-	case copied && how == "extra":
+	if x.alt != nil && (x.alt.reliable != x.reliable || x.alt.priority != x.priority) {
+		return rulePriority
+	}
+	return ruleStrange
+}
+
+// madeOtherwise returns the rule by which the captured host alone sends a message, or
+// the stock host alone.
+func (c *comparer) madeOtherwise(x *expect, extra bool) *decode.Rule {
+	spec := c.specOf(x)
+	others := x.src.client != x.to
+	copied := x.src.op == x.op && others
+	switch habit := spec.Habit(decode.OpenBC); {
+	case x.op == msg.OpPlayerAnnounce && extra && others:
 		return ruleLoading
-	case !creates(c.specOf(x)):
-	case x.src != nil && x.src.op == msg.OpRequestObject:
+	case x.op == msg.OpVerifyEnterSet && extra:
+		return ruleUnknown
+	case habit != nil && spec.Topic != decode.TopicTalk:
+		return &habit.Rule
+	case copied && extra:
+		return ruleLoading
+	case creates(spec) && x.src.op == msg.OpRequestObject:
 		return ruleRequest
-	case !copied:
+	case creates(spec) && !copied:
 		return ruleObjects
 	}
 	return ruleStrange
@@ -83,10 +87,10 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 	if d == nil {
 		return nil
 	}
-	toSelf := x.src != nil && x.src.client == x.to
+	toSelf := x.src.client == x.to
 	switch d.Only {
 	case decode.OnlyOwn, decode.OnlyReadable: // it drops a copy
-		if how != "missing" || toSelf || x.src == nil || x.src.op != x.op {
+		if how != "missing" || toSelf || x.src.op != x.op {
 			return nil
 		}
 	case decode.OnlyAllowed: // see refusal
@@ -113,7 +117,7 @@ func (c *comparer) twice(g *got) bool {
 // nobody, because of its own state of the ship. It explains nothing if anybody
 // got a copy.
 func refusal(c *comparer, x *expect) *decode.Rule {
-	if c.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src == nil || x.src.op != x.op || x.src.matched > 0 {
+	if c.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src.op != x.op || x.src.matched > 0 {
 		return nil
 	}
 	d := c.specOf(x).Deviation(decode.OpenBC)

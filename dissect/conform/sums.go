@@ -119,8 +119,8 @@ func (s *sums) judge(c *comparer) {
 		known, last, seen := map[int32]standing{}, scored{number: -1}, map[uint64]bool{}
 		for i := range d.scored {
 			o := &d.scored[i]
-			if d.cut || o.number > last.number && d.unseen(1, last.number, o.number, func(int64) bool { return true }) {
-				doubt(known, !d.cut && next[[2]uint64{last.key, o.key}] > 1)
+			if d.client.cut || o.number > last.number && d.unseen(1, last.number, o.number, func(int64) bool { return true }) {
+				doubt(known, !d.client.cut && next[[2]uint64{last.key, o.key}] > 1)
 			}
 			if last = *o; o.gains == nil {
 				if delete(known, o.clears); o.clears == 0 {

@@ -22,14 +22,11 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	Heard    Kind = iota // a datagram of a client, before its messages
-	Joined               // a client asks to be let in
-	Appeared             // a client without a captured join
-	Input                // a message of a client, as the host must have taken it
-	Output               // a message of the host
-	Left                 // a client leaves
-	PutOut               // the host tells others that it has put a client out
-	Cut                  // a datagram that the capture cut; Client is nil if a client sent it
+	Joined Kind = iota // a client is let in, or the capture first shows it
+	Input              // a message of a client, as the host must have taken it
+	Output             // a message of the host
+	Left               // a client leaves
+	PutOut             // the host tells others that it has put a client out
 )
 
 // An Event is one thing that happened in the captured session. It is borrowed until
@@ -95,6 +92,8 @@ type timeline struct {
 	waiting load                   // those of clients that are not admitted
 	count   int
 	viewer  decode.Viewer
+	names   visit
+	named   uint16 // slots of the objects in a message
 	catalog *decode.Catalog
 	bodies  *bodies
 
@@ -136,45 +135,65 @@ func (t *timeline) note(format string, args ...any) {
 }
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
-	return &timeline{
+	t := &timeline{
 		emit: emit, catalog: catalog, bodies: newBodies(catalog),
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, parted: map[uint8]time.Time{}, budget: &budget{},
 		clock: packet.Clock{Leap: longestPause},
 	}
+	t.names = t.name
+	return t
 }
 
 // record takes a record of the pipeline.
 func (t *timeline) record(r *dissect.Record) {
-	d := r.Datagram
-	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload || r.DoubleOf > 0 {
+	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 {
 		return
 	}
-	host, addr := d.Dst, d.Src
-	if r.Dir == dissect.FromHost {
-		host, addr = d.Src, d.Dst
-	}
+	host, addr, known := ends(r)
 	if !t.host.IsValid() {
 		t.host = host
 	}
-	if host != t.host {
-		t.other(host)
+	switch {
+	case !known:
+		return
+	case host != t.host: // it has a replay of its own
+		if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
+			t.others = append(t.others, host)
+		}
 		return
 	}
-	t.now = moment{t.clock.Read(d.Time), d.Number, t.clock.Skipped()}
+	t.now = moment{t.clock.Read(r.Datagram.Time), r.Datagram.Number, t.clock.Skipped()}
 	if t.begun.IsZero() {
 		t.begun = t.now.time
 	}
 	if r.Part == 0 {
 		t.speaks(r)
 	}
-	if r.Kind == dissect.KindMalformed {
+	switch {
+	case r.Kind == dissect.KindMalformed:
 		t.unread(r, addr)
-		return
-	}
-	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect {
+	case r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect:
 		t.connect(r, addr)
-		return
+	default:
+		t.message(r, addr)
 	}
+}
+
+// ends returns the host and the client of a record; known is false if neither is
+// known.
+func ends(r *dissect.Record) (host, client netip.AddrPort, known bool) {
+	switch r.Dir {
+	case dissect.FromHost:
+		return r.Datagram.Src, r.Datagram.Dst, true
+	case dissect.ToHost:
+		return r.Datagram.Dst, r.Datagram.Src, true
+	case dissect.DirUnknown:
+	}
+	return host, client, false
+}
+
+// message takes a message, or an acknowledgement.
+func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 	c := t.client(r, addr)
 	if c == nil {
 		return
@@ -186,10 +205,6 @@ func (t *timeline) record(r *dissect.Record) {
 	}
 	if r.Dir == dissect.ToHost {
 		c.seen, c.spokeAt = t.now.time, t.now.frame
-		if r.Part == 0 && c.admitted {
-			t.event = Event{Kind: Heard, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1}
-			t.emit(&t.event)
-		}
 		t.fromClient(r, c)
 		return
 	}
@@ -199,13 +214,6 @@ func (t *timeline) record(r *dissect.Record) {
 	t.fromHost(r, c)
 }
 
-// other notes the host of another game, which has a replay of its own.
-func (t *timeline) other(host netip.AddrPort) {
-	if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
-		t.others = append(t.others, host)
-	}
-}
-
 // unread takes a datagram that cannot be read.
 func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 	if !r.Cut {
@@ -213,12 +221,8 @@ func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 		return
 	}
 	t.cut++
-	e := &Event{Kind: Cut, Time: t.now.time, Frame: t.now.frame, Number: -1}
-	if r.Dir == dissect.FromHost {
-		e.Client = t.clients[addr]
-	}
-	if r.Dir == dissect.ToHost || e.Client != nil {
-		t.emit(e)
+	if c := t.clients[addr]; c != nil && r.Dir == dissect.FromHost {
+		c.cut = true
 	}
 }
 
@@ -372,27 +376,17 @@ func class(h *transport.Header) int {
 	return 1
 }
 
-// message makes an event of a record; ok is false if it says nothing new. The
+// eventOf makes an event of a record; ok is false if it says nothing new. The
 // event is valid until the next one, and its body is the record's.
-func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
+func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, ok bool) {
 	h := &r.Transport
-	if r.Repeat {
-		if c := t.clients[r.Datagram.Src]; r.Dir == dissect.ToHost && c != nil {
-			t.repeated++
-			if got := c.receipts[class(h)].find(h.Seq); got != nil {
-				got.twice = true
-			}
-		}
+	if r.Repeat || h.Type == transport.Acknowledge || h.Type == transport.DoNothing {
 		return nil, false
-	}
-	switch h.Type {
-	case transport.Acknowledge, transport.DoNothing:
-		return nil, false
-	case transport.NameChange, transport.Connect, transport.BootPlayer, transport.Disconnect, transport.Leave, transport.Standard:
 	}
 	e = &t.event
 	*e = Event{
-		Time: t.now.time, Frame: t.now.frame, Skipped: t.now.skipped, Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
+		Kind: kind, Client: c, Time: t.now.time, Frame: t.now.frame, Skipped: t.now.skipped,
+		Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
 	}
 	if h.Type == transport.Standard {
 		if len(r.Payload) == 0 {
@@ -413,29 +407,32 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	t.signed(c, r.Peer)
-	broken := false
-	if h.Type == transport.Standard && h.Fragment {
-		broken = c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
-	}
-	if h.Type == transport.Acknowledge {
+	broken := h.Type == transport.Standard && h.Fragment && c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
+	switch {
+	case r.Repeat:
+		t.repeated++
+		c.receipts[class(h)].again(h.Seq)
+	case h.Type == transport.Acknowledge:
 		c.got[class(h)].acknowledged(h.Seq)
 	}
-	e, ok := t.message(r)
-	if !ok || c.gone && h.Type != transport.Disconnect {
+	e, ok := t.eventOf(r, c, Input)
+	if !ok || c.gone {
 		return
 	}
 	c.answers++
 	if c.Slot < 0 && c.playing {
 		c.Slot = t.slotOf(r)
 	}
-	e.Kind, e.Client, e.Broken, e.Body = Input, c, broken, bytes.Clone(e.Body)
+	e.Broken, e.Body = broken, bytes.Clone(e.Body)
 	e.Foreign = c.spoke && r.Peer != c.given && r.Peer != transport.UnassignedPeer
-	if h.Type == transport.Disconnect || h.Type == transport.Leave {
-		e.Kind = Left
-	}
 	if h.HasSeq {
 		e.receipt = c.receipt(h)
 		e.receipt.twice = e.receipt.twice || c.sent[class(h)].before
+	}
+	if h.Type == transport.Disconnect || h.Type == transport.Leave {
+		e.Kind = Left
+		t.leaves(e)
+		return
 	}
 	t.input(e)
 }
@@ -452,13 +449,6 @@ func (t *timeline) signed(c *Client, peer uint8) {
 // input hands out an input, and learns from it.
 func (t *timeline) input(e *Event) {
 	c := e.Client
-	if c.gone {
-		return
-	}
-	if e.Kind == Left {
-		t.leaves(e)
-		return
-	}
 	switch spec := t.bodies.specOf(e); {
 	case e.Type == transport.NameChange:
 		if name := t.bodies.name(e.Body); name != "" {
@@ -537,11 +527,10 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	if t.forced == decode.Undecided {
 		t.sender = r.Sender // as the session found it
 	}
-	e, ok := t.message(r)
+	e, ok := t.eventOf(r, c, Output)
 	if !ok {
 		return
 	}
-	e.Kind, e.Client = Output, c
 	if !e.standard() {
 		t.control(r, e)
 		return
@@ -631,9 +620,16 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 		}
 		return
 	}
-	v := slotFinder{}
-	r.Visit(&t.viewer, &v)
-	e.Slots = v.slots
+	t.named = 0
+	r.Visit(&t.viewer, t.names)
+	e.Slots = t.named
+}
+
+// name notes the slot of an object in a message.
+func (t *timeline) name(f *decode.Field) {
+	if s, ok := wire.ObjectID(f.Uint).Slot(); ok && f.Kind == decode.KindObject && s < 16 {
+		t.named |= 1 << s
+	}
 }
 
 // meet notes a peer id that the host names. If no client has it, nor had it until
@@ -729,25 +725,6 @@ func (t *timeline) placed() bool {
 
 // partial reports whether there are or may be players without captured traffic.
 func (t *timeline) partial() bool { return t.shared || t.adopted > 0 || len(t.strangers) > 0 }
-
-// A slotFinder notes the slots of the objects in a message.
-type slotFinder struct{ slots uint16 }
-
-// Field implements [decode.Visitor].
-func (v *slotFinder) Field(f *decode.Field) {
-	if f.Kind != decode.KindObject {
-		return
-	}
-	if s, ok := wire.ObjectID(f.Uint).Slot(); ok && s < 16 {
-		v.slots |= 1 << s
-	}
-}
-
-// Begin implements [decode.Visitor].
-func (v *slotFinder) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (v *slotFinder) End(*decode.Group) {}
 
 // near reports whether one of the times, which are in order, lies in a span.
 func near(times []time.Time, from time.Time, span time.Duration) bool {
