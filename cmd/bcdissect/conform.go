@@ -59,6 +59,7 @@ type conforming struct {
 	read    string
 	matrix  bool
 	quiet   bool
+	known   baselining
 }
 
 func newConform(s cli.Streams) *cobra.Command {
@@ -90,6 +91,9 @@ several reports that -T json wrote.`,
 				return err
 			}
 			if err := c.check(cmd); err != nil {
+				return err
+			}
+			if err := c.known.open(s.In, c.read); err != nil {
 				return err
 			}
 			switch {
@@ -130,6 +134,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.StringVar(&c.html, "html", "", "also write a page with decoded messages to this `FILE`")
 	fl.StringVar(&c.read, "read", "", "answer from this capture `FILE` instead of a run")
 	c.only.Define(cmd, "only", "", "with --read: judge all, or the contents of messages alone", "all", "all", "content")
+	c.known.define(fl)
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	cli.DefineColor(cmd, &c.color, "colours in the table")
 	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
@@ -173,10 +178,12 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--force needs a file to write: -w FILE")
 	case c.matrix && set("format"):
 		return errors.New("--matrix writes a page; leave out --format")
+	case (c.list || c.matrix) && set("baseline"):
+		return errors.New("--baseline needs verdicts; leave it out with --list and --matrix")
 	case c.list && c.format.Value == "tap":
 		return errors.New("--list has no TAP; use -T table or -T json")
 	}
-	files := [][2]string{{"--output", c.output}, {"--write", c.write}, {"--junit", c.junit}, {"--html", c.html}}
+	files := [][2]string{{"--output", c.output}, {"--write", c.write}, {"--junit", c.junit}, {"--html", c.html}, {"--baseline", c.known.name}}
 	for i, a := range files {
 		for _, b := range files[i+1:] {
 			if err := cli.CheckDistinct(a[0], a[1], b[0], b[1]); err != nil {
@@ -316,7 +323,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if err != nil {
 		return cli.Failed(errors.Join(err, discard(out)))
 	}
-	return c.report(out, rep)
+	return c.report(s, out, rep)
 }
 
 // A written is an output of a run or of a capture.
@@ -388,7 +395,10 @@ func (c *conforming) again(host string) string {
 
 // report writes the report of a run or of a capture in all the forms that are
 // wanted, and returns the exit status.
-func (c *conforming) report(all []written, rep *suite.Report) (err error) {
+func (c *conforming) report(s cli.Streams, all []written, rep *suite.Report) (err error) {
+	if err := c.known.settle(s, rep.Baseline, rep.Judge); err != nil {
+		return errors.Join(err, discard(all))
+	}
 	for _, o := range all {
 		err = errors.Join(err, o.write(o.Output, rep), o.Close())
 	}
@@ -398,7 +408,7 @@ func (c *conforming) report(all []written, rep *suite.Report) (err error) {
 	if rep.Interrupted() {
 		err = fmt.Errorf(plural.Form(len(rep.Results), "interrupted: %d of %d {case was|cases were} tried"), rep.Tried(), len(rep.Results))
 	}
-	if rep.Count(suite.Fail) > 0 || len(rep.Findings) > 0 {
+	if rep.Failed() > 0 {
 		return &cli.StatusError{Code: cli.ExitDiffers, Err: err}
 	}
 	return cli.Failed(err)
@@ -495,7 +505,7 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 	if err != nil {
 		return err
 	}
-	err = c.report(out, rep)
+	err = c.report(s, out, rep)
 	if readErr != nil {
 		return &cli.StatusError{Code: cli.ExitDamaged, Err: readErr}
 	}

@@ -25,6 +25,7 @@ type replaying struct {
 	mode    cli.Choice
 	only    cli.Choice
 	rules   cli.GameRules
+	known   baselining
 	players int
 	to      string
 	hashes  string
@@ -60,6 +61,9 @@ With --to the clients of the capture are played to a running host over UDP: one
 socket each, at the speed of the capture or --speed times that, with the ids and
 slots that this host gives. Its messages are compared in the same way.
 
+With --baseline FILE only what FILE does not list fails the check;
+--write-baseline writes that file.
+
 The rules of the game are those that the capture shows unless flags say
 otherwise. The exit status is 4 if there are differences, or findings about
 numbers and acknowledgements (--only content leaves these aside), and with
@@ -73,6 +77,9 @@ numbers and acknowledgements (--only content leaves these aside), and with
 		PreRunE: r.CheckForm,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := r.check(cmd); err != nil {
+				return err
+			}
+			if err := r.known.open(s.In, args...); err != nil {
 				return err
 			}
 			switch {
@@ -99,6 +106,7 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
 	fl.StringVar(&r.hashes, "checksums", "", "with --to: `FILE` of hashes that the clients' files have; see docs/conform.md")
+	r.known.define(fl)
 	fl.BoolVarP(&r.verbose, "verbose", "V", false, "table: each difference with its frame and fields")
 	fl.BoolVar(&r.joins, "handshake", false, "draw each client's join as a ladder, with where it stopped")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")
@@ -113,6 +121,8 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	switch {
 	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):
 		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
+	case r.joins && r.known.name != "":
+		return errors.New("--handshake judges nothing and does not go with --baseline")
 	case r.joins && r.to != "":
 		return errors.New("--handshake shows a capture and does not go with --to")
 	case r.to == "" && (set("speed") || set("yes-remote") || set("checksums")):
@@ -166,6 +176,10 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, o table.Options, hosts
 	}
 	if passed > 0 {
 		fmt.Fprintf(s.Err, plural.Form(passed, "bcdissect: %d {message was|messages were} skipped: more than %d hosts; choose one with --port\n"), passed, conform.MaxHosts)
+	}
+	err = r.known.settle(s, func() *conform.Baseline { return conform.BaselineOf(reports) }, func(b *conform.Baseline) { b.Judge(reports) })
+	if err != nil {
+		return nil, err
 	}
 	for i, rep := range reports {
 		if !rep.Conforms() {

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -11,16 +12,18 @@ import (
 
 // A Cause is what differences have in common that a host makes for one reason.
 type Cause struct {
-	Kind    string `json:"kind"`  // of the differences
-	What    string `json:"what"`  // happens to the messages
-	Count   int    `json:"count"` // differences
-	Of      int    `json:"of"`    // such messages that were compared
-	First   int    `json:"frame"`
-	Players int    `json:"players"` // that it happens to
-	Certain bool   `json:"certain"` // it is proven for each; otherwise a line does not lose or double so many
-	Rows    []*Row // of the messages
+	Kind     string `json:"kind"`  // of the differences
+	What     string `json:"what"`  // happens to the messages
+	Count    int    `json:"count"` // differences
+	Of       int    `json:"of"`    // such messages that were compared
+	First    int    `json:"frame"`
+	Players  int    `json:"players"`            // that it happens to
+	Certain  bool   `json:"certain"`            // it is proven for each; otherwise a line does not lose or double so many
+	Accepted int    `json:"accepted,omitempty"` // differences that a baseline accepts
+	Rows     []*Row // of the messages
 
-	to map[netip.AddrPort]bool
+	each []trials // of Rows: messages, and differences
+	to   map[netip.AddrPort]bool
 }
 
 // A causeKey is what the differences of a row have in common.
@@ -29,6 +32,8 @@ type causeKey struct {
 	typ        transport.Type
 	op         decode.Opcode
 }
+
+const never = "never " // begins what happens to all messages
 
 // maxCauses bounds the causes of a report.
 const maxCauses = 1024
@@ -58,14 +63,16 @@ func (r *Report) because(d *Difference) {
 // findCauses puts differences of several rows together if the same happens to them,
 // those with most differences first.
 func (r *Report) findCauses() {
-	for k, c := range r.causes {
+	keys := slices.SortedFunc(maps.Keys(r.causes), func(a, b causeKey) int { return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.typ, b.typ)) })
+	for _, k := range keys {
+		c := r.causes[k]
 		row, what := r.row(k.typ, k.op), k.what
 		of := row.Matched + row.Missing + row.Differing
 		switch {
 		case k.kind == "extra":
 			of = row.Emitted
 		case k.kind == "missing" && of == c.Count:
-			what = "never " + what
+			what = never + what
 		}
 		i := slices.IndexFunc(r.Causes, func(o *Cause) bool { return o.Kind == k.kind && o.What == what })
 		if i < 0 {
@@ -74,14 +81,11 @@ func (r *Report) findCauses() {
 		}
 		o := r.Causes[i]
 		o.Count, o.Of, o.First, o.Certain = o.Count+c.Count, o.Of+of, min(o.First, c.First), o.Certain && c.Certain
-		o.Rows = append(o.Rows, row)
+		o.Rows, o.each = append(o.Rows, row), append(o.each, trials{of, c.Count})
 		for to := range c.to {
 			o.to[to] = true
 		}
 		o.Players = len(o.to)
-	}
-	for _, c := range r.Causes {
-		slices.SortFunc(c.Rows, func(a, b *Row) int { return cmp.Or(cmp.Compare(a.Opcode, b.Opcode), cmp.Compare(a.Type, b.Type)) })
 	}
 	slices.SortFunc(r.Causes, func(a, b *Cause) int { return cmp.Or(b.Count-a.Count, a.First-b.First, cmp.Compare(a.What, b.What)) })
 }

@@ -16,15 +16,18 @@ import (
 
 // A Finding is a fault of the host that is not about the contents of its messages.
 type Finding struct {
-	Kind     string    `json:"kind"`         // ignored-acks, given-up, never-repeated
-	Frame    int       `json:"frame"`        // of the first
-	Number   int64     `json:"number"`       // of the first message, -1 if it has none
-	Messages int       `json:"messages"`     // that it happened to
-	Count    int       `json:"count"`        // times that it happened
-	Players  []*Client `json:"players"`      // that it happened to
-	Chance   float64   `json:"chance_log10"` // logarithm of the chance that a line, and not the host, is the reason; 0 if that is no matter of chance
-	Text     string    `json:"text"`         // for people; may hold names from the network
+	Kind     string    `json:"kind"`               // ignored-acks, given-up, never-repeated
+	Frame    int       `json:"frame"`              // of the first
+	Number   int64     `json:"number"`             // of the first message, -1 if it has none
+	Messages int       `json:"messages"`           // that it happened to
+	Count    int       `json:"count"`              // times that it happened
+	Players  []*Client `json:"players"`            // that it happened to
+	Chance   float64   `json:"chance_log10"`       // logarithm of the chance that a line, and not the host, is the reason; 0 if that is no matter of chance
+	Text     string    `json:"text"`               // for people; may hold names from the network
+	Accepted bool      `json:"accepted,omitempty"` // by a baseline
 }
+
+const ignoredAcks = "ignored-acks"
 
 // maxWatched is the number of the host's latest messages of one stream whose
 // acknowledgements are watched. As many do when the stream begins.
@@ -265,7 +268,7 @@ func (t *timeline) dismissedHearing(c *Client) bool {
 // the host had shown to have got what the client said later; that each time the
 // acknowledgement alone was lost is judged by what the line loses otherwise.
 func (t *timeline) ignoredAcks(span int) (f Finding, found bool) {
-	f = Finding{Kind: "ignored-acks", Number: math.MaxInt64}
+	f = Finding{Kind: ignoredAcks, Number: math.MaxInt64}
 	most, players, weight, worst := int32(0), 0, 0.0, 0.0
 	for _, c := range t.all {
 		s := &c.streams[1]

@@ -281,6 +281,9 @@ func (r *Replay) Close() *Report {
 	r.cmp.finish(r.lossy)
 	if !r.cfg.OnlyContent {
 		r.rep.Findings = r.t.findings()
+		for _, c := range r.t.all {
+			r.rep.Numbers = max(r.rep.Numbers, c.streams[1].top+1)
+		}
 	}
 	rep := r.rep
 	rep.Host, rep.Dialect, rep.Clients = r.t.host, r.t.sender, r.t.all

@@ -31,7 +31,9 @@ type Report struct {
 	Excused     []*Count     // messages that were not required
 	Apart       []*Count     // messages of the host that cannot be compared
 	Invariants  Invariants
-	Notes       []string // notes about the capture
+	Notes       []string    // notes about the capture
+	Numbers     int64       // how many the host gave a client's messages at most; 0 if nobody looks at them
+	Unneeded    []*Accepted `json:"unneeded,omitempty"` // of a baseline: what no host of the check does
 
 	index         int32     // of the latest input
 	game, control [256]*Row // by opcode, and by type
@@ -84,11 +86,12 @@ func (d *Difference) Control() (t transport.Type, ok bool) {
 
 // A Deviation counts the messages that a documented rule explains.
 type Deviation struct {
-	Rule  *decode.Rule
-	Count int `json:"count"`
-	First int `json:"frame"`
-	Rows  []*Row
-	each  []int // of Rows
+	Rule     *decode.Rule
+	Count    int  `json:"count"`
+	First    int  `json:"frame"`
+	Accepted bool `json:"accepted,omitempty"` // by a baseline
+	Rows     []*Row
+	each     []int // of Rows
 }
 
 // Of returns how many messages of a row the rule explains.
@@ -119,10 +122,26 @@ func (r *Report) Explain(rule *decode.Rule) string {
 const MaxDifferences = 200
 
 // Conforms reports whether the captured host agrees with the model, and nothing is
-// found about its numbers and acknowledgements. With the model of its own dialect,
-// documented deviations are no difference.
+// found about its numbers and acknowledgements, apart from what a baseline accepts.
+// With the model of its own dialect, documented deviations are no difference.
 func (r *Report) Conforms() bool {
-	return r.Found == 0 && len(r.Findings) == 0 && (r.Against != decode.Stock || len(r.Deviations) == 0)
+	differences, findings := r.Left()
+	unaccepted := func(d *Deviation) bool { return !d.Accepted }
+	return differences == 0 && findings == 0 && (r.Against != decode.Stock || !slices.ContainsFunc(r.Deviations, unaccepted))
+}
+
+// Left returns how many differences and findings no baseline accepts.
+func (r *Report) Left() (differences, findings int) {
+	differences = r.Found
+	for _, c := range r.Causes {
+		differences -= c.Accepted
+	}
+	for i := range r.Findings {
+		if !r.Findings[i].Accepted {
+			findings++
+		}
+	}
+	return differences, findings
 }
 
 // Compared returns the number of the host's messages that were compared, and of

@@ -42,7 +42,7 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 			t.failure(res)
 		}
 	}
-	t.findings(r.Findings)
+	t.findings(r.Findings, r.Unneeded)
 	t.verdict()
 	return t.flush(w)
 }
@@ -74,7 +74,11 @@ func (t *conformTables) row(res *suite.Result) {
 // failure shows a broken rule.
 func (t *conformTables) failure(res *suite.Result) {
 	c := res.Case
-	t.printf("\n%s %s: %s\n", t.paint("FAIL", red), c.ID, c.Title)
+	accepted := ""
+	if res.Accepted {
+		accepted = " (accepted by the baseline)"
+	}
+	t.printf("\n%s %s: %s%s\n", t.paint("FAIL", red), c.ID, c.Title, accepted)
 	line := func(head, text string) {
 		const column = 12
 		t.folded(fmt.Sprintf("  %-8s  ", head), column, text)

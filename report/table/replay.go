@@ -23,7 +23,7 @@ func Replay(w io.Writer, r *conform.Report, o Options) error {
 	t.head()
 	t.clients()
 	t.causes()
-	t.findings(r.Findings)
+	t.findings(r.Findings, r.Unneeded)
 	t.classes()
 	if o.Verbose {
 		t.differences()
@@ -166,18 +166,33 @@ func (t *replayTables) causes() {
 		if !c.Certain {
 			sure = "by rate"
 		}
+		if c.Accepted > 0 {
+			sure += fmt.Sprintf(", %d accepted", c.Accepted)
+		}
 		rows = append(rows, []string{rowNames(c.Rows), c.What, sure, count(int64(c.Count)), count(int64(c.Of)), count(int64(c.Players)), count(int64(c.First))})
 	}
 	t.grid([]string{"cause", "what the host does", "sure", "times", "of", "players", "from frame"}, rows, 3)
 }
 
-// findings shows what a host does wrong besides the contents of its messages.
-func (p *page) findings(list []conform.Finding) {
+// findings shows what a host does wrong besides the contents of its messages, and what
+// the baseline lists although the host does not do it.
+func (p *page) findings(list []conform.Finding, unneeded []*conform.Accepted) {
 	const column = 10
 	for i := range list {
 		f := &list[i]
 		p.printf("\n")
-		p.folded(p.paint("finding", red)+"   ", column, fmt.Sprintf("%s (%s, from frame %d)", p.brief(wire.Untrusted(f.Text), briefWidth), plural.Count(f.Count, "time"), f.Frame))
+		head, look := "finding", red
+		if f.Accepted {
+			head, look = "accepted", yellow
+		}
+		head = p.paint(head, look) + strings.Repeat(" ", column-len(head))
+		p.folded(head, column, fmt.Sprintf("%s (%s, from frame %d)", p.brief(wire.Untrusted(f.Text), briefWidth), plural.Count(f.Count, "time"), f.Frame))
+	}
+	for i, a := range unneeded {
+		if i == 0 {
+			p.printf("\nThe baseline lists what the host no longer does:\n")
+		}
+		p.folded("  ", 2, p.brief(wire.Untrusted(a.String()), briefWidth))
 	}
 }
 
@@ -294,17 +309,23 @@ func (t *replayTables) invariants() {
 
 func (t *replayTables) verdict() {
 	r := t.r
+	differences, findings := r.Left()
 	switch {
 	case r.Compared() == 0:
 		t.printf("\n%s\n", t.paint("nothing could be compared", yellow))
-	case r.Found > 0 || len(r.Findings) > 0:
-		text := string(appendCount(nil, r.Found, "difference"))
-		if n := len(r.Findings); n > 0 {
-			text += " and " + plural.Count(n, "finding")
+	case differences > 0 || findings > 0:
+		text := string(appendCount(nil, differences, "difference"))
+		if findings > 0 {
+			text += " and " + plural.Count(findings, "finding")
+		}
+		if differences < r.Found || findings < len(r.Findings) {
+			text += " beyond the baseline"
 		}
 		t.printf("\n%s\n", t.paint(text, red))
 	case !r.Conforms():
 		t.printf("\n%s\n", t.paint(fmt.Sprintf("only documented differences of %s hosts", r.Dialect), yellow))
+	case r.Found+len(r.Findings) > 0:
+		t.printf("\n%s\n", t.paint("conforms, apart from what the baseline accepts", green))
 	case len(r.Deviations) > 0:
 		t.printf("\n%s\n", t.paint(fmt.Sprintf("conforms to %s hosts", r.Dialect), green))
 	default:

@@ -48,11 +48,15 @@ type junitSkipped struct {
 	Message string `xml:"message,attr"`
 }
 
-// JUnit writes a run as XML for CI servers. KNOWN and NOT SEEN are skipped.
+// byBaseline says why a failure does not count.
+const byBaseline = "accepted by the baseline: "
+
+// JUnit writes a run as XML for CI servers. KNOWN and NOT SEEN are skipped, and so is
+// what a baseline accepts.
 func JUnit(w io.Writer, r *suite.Report) error {
 	s := junitSuite{
-		Name: "conform " + visible(r.Host), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Tests: len(r.Results) + len(r.Findings), Failures: r.Count(suite.Fail) + len(r.Findings),
-		Skipped: r.Count(suite.Skip) + r.Count(suite.NotSeen) + r.Count(suite.Known),
+		Name: "conform " + visible(r.Host), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Tests: len(r.Results) + len(r.Findings), Failures: r.Failed(),
+		Skipped: r.Count(suite.Skip) + r.Count(suite.NotSeen) + r.Count(suite.Known) + r.Count(suite.Fail) + len(r.Findings) - r.Failed(),
 		Properties: []junitProperty{
 			{"host", visible(r.Host)}, {"game", visible(r.Name.Raw())}, {"profile", r.Profile.String()}, {"begun", r.Begun.UTC().Format("2006-01-02T15:04:05Z")},
 		},
@@ -64,6 +68,10 @@ func JUnit(w io.Writer, r *suite.Report) error {
 		}
 		switch res.Verdict {
 		case suite.Fail:
+			if res.Accepted {
+				c.Skipped = &junitSkipped{Message: visible(byBaseline + res.Why)}
+				break
+			}
 			var b strings.Builder
 			fmt.Fprintf(&b, "rule      %s (%s, %s)\nexpected  %s\n", res.Case.Rule, res.Case.Source, res.Case.Grade, res.Expected)
 			for _, came := range res.Came {
@@ -83,8 +91,13 @@ func JUnit(w io.Writer, r *suite.Report) error {
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		failure := &junitFailure{Message: visible(f.Text), Type: "FINDING", Text: fmt.Sprintf("times     %d\nframe     %d\n", f.Count, f.Frame)}
-		s.Cases = append(s.Cases, junitCase{Name: f.Kind, Classname: "conform.findings", Time: "0.000", Failure: failure})
+		c := junitCase{Name: f.Kind, Classname: "conform.findings", Time: "0.000"}
+		if f.Accepted {
+			c.Skipped = &junitSkipped{Message: visible(byBaseline + f.Text)}
+		} else {
+			c.Failure = &junitFailure{Message: visible(f.Text), Type: "FINDING", Text: fmt.Sprintf("times     %d\nframe     %d\n", f.Count, f.Frame)}
+		}
+		s.Cases = append(s.Cases, c)
 	}
 	b, err := xml.MarshalIndent(&s, "", "  ")
 	if err == nil {

@@ -18,17 +18,18 @@ import (
 
 // A Report is the JSON of a run.
 type Report struct {
-	Host     string            `json:"host"`
-	Name     wire.Untrusted    `json:"name,omitempty"`
-	Profile  string            `json:"profile"`
-	Begun    string            `json:"begun"`
-	Seconds  float64           `json:"seconds"`
-	Passed   bool              `json:"passed"`
-	Stopped  string            `json:"stopped,omitempty"`
-	NoEntry  string            `json:"no_entry,omitempty"`
-	Counts   map[string]int    `json:"counts"`
-	Cases    []Case            `json:"cases"`
-	Findings []conform.Finding `json:"findings,omitempty"`
+	Host     string              `json:"host"`
+	Name     wire.Untrusted      `json:"name,omitempty"`
+	Profile  string              `json:"profile"`
+	Begun    string              `json:"begun"`
+	Seconds  float64             `json:"seconds"`
+	Passed   bool                `json:"passed"`
+	Stopped  string              `json:"stopped,omitempty"`
+	NoEntry  string              `json:"no_entry,omitempty"`
+	Counts   map[string]int      `json:"counts"`
+	Cases    []Case              `json:"cases"`
+	Findings []conform.Finding   `json:"findings,omitempty"`
+	Unneeded []*conform.Accepted `json:"unneeded,omitempty"`
 }
 
 // A Case is the JSON of a case. Without a run it has no verdict.
@@ -49,6 +50,7 @@ type Case struct {
 	LeftOut      string   `json:"left_out,omitempty"`
 
 	Verdict  string   `json:"verdict,omitempty"`
+	Accepted bool     `json:"accepted,omitempty"`
 	Why      string   `json:"why,omitempty"`
 	Expected string   `json:"expected,omitempty"`
 	Came     []string `json:"came,omitempty"`
@@ -83,7 +85,7 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3
 func Of(r *suite.Report) *Report {
 	j := &Report{
 		Host: r.Host, Name: r.Name, Profile: r.Profile.String(), Begun: r.Begun.UTC().Format(time.RFC3339), Seconds: seconds(r.Took),
-		Passed: r.Passed(), Stopped: r.Stopped, NoEntry: r.NoEntry, Counts: map[string]int{}, Findings: r.Findings,
+		Passed: r.Passed(), Stopped: r.Stopped, NoEntry: r.NoEntry, Counts: map[string]int{}, Findings: r.Findings, Unneeded: r.Unneeded,
 	}
 	for v := suite.Pass; v <= suite.Known; v++ {
 		j.Counts[v.String()] = r.Count(v)
@@ -92,6 +94,7 @@ func Of(r *suite.Report) *Report {
 		res := &r.Results[i]
 		c := caseOf(res.Case)
 		c.Verdict, c.Why, c.Expected, c.Came = res.Verdict.String(), res.Why, res.Expected, slices.Clone(res.Came)
+		c.Accepted = res.Accepted
 		c.Frames, c.First, c.Last, c.Attempts, c.Seconds = res.Frames, res.First, res.Last, res.Attempts, seconds(res.Took)
 		if res.Verdict == suite.Fail {
 			c.Repeat = r.Again(res.Case)

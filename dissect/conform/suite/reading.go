@@ -72,13 +72,14 @@ func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok b
 	reports, _ := g.hosts.Reports()
 	var addresses []string
 	var findings []conform.Finding
+	numbers := int64(0)
 	for _, r := range reports {
 		addresses = append(addresses, r.Host.String())
 		if !g.OnlyContent {
-			findings = append(findings, r.Findings...)
+			findings, numbers = append(findings, r.Findings...), max(numbers, r.Numbers)
 		}
 	}
-	rep = &Report{Host: name + ": " + strings.Join(addresses, ", "), Profile: g.profile, Begun: begun, Took: ended.Sub(begun), Findings: findings}
+	rep = &Report{Host: name + ": " + strings.Join(addresses, ", "), Profile: g.profile, Begun: begun, Took: ended.Sub(begun), Findings: findings, Numbers: numbers}
 	g.watch.ledger.finish()
 	by := map[*Case]Result{}
 	for _, res := range compared(g.cases, g.profile, reports, g) {

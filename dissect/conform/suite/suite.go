@@ -245,6 +245,7 @@ type Result struct {
 	Last     int
 	Attempts int
 	Took     time.Duration
+	Accepted bool // a FAIL that a baseline accepts
 	NoEntry  bool // a SKIP, because no client could join: see Report
 
 	doubtful   bool // the network may have spoiled the last attempt
@@ -265,7 +266,9 @@ type Report struct {
 	Begun    time.Time
 	Took     time.Duration
 	Results  []Result
-	Findings []conform.Finding // of a capture: what its hosts do wrong with numbers and acknowledgements
+	Findings []conform.Finding   // of a capture: what its hosts do wrong with numbers and acknowledgements
+	Numbers  int64               // how many these hosts gave a client's messages at most
+	Unneeded []*conform.Accepted // of a baseline: what the host does not do
 	Frames   []Frame
 	Lost     int    // frames that were too many to be kept
 	Stopped  string // why not all cases were tried; empty if they were
@@ -295,9 +298,62 @@ func (r *Report) Kept() (n int) {
 	return n
 }
 
-// Passed reports whether no rule is broken and nothing found, in a run that was not
-// interrupted.
-func (r *Report) Passed() bool { return r.Count(Fail) == 0 && len(r.Findings) == 0 && !r.Interrupted() }
+// Passed reports whether no rule is broken and nothing found but what a baseline
+// accepts, in a run that was not interrupted.
+func (r *Report) Passed() bool { return r.Failed() == 0 && !r.Interrupted() }
+
+// Failed returns how many cases failed and how many findings there are, apart from those
+// that a baseline accepts.
+func (r *Report) Failed() (n int) {
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Verdict == Fail && !res.Accepted {
+			n++
+		}
+	}
+	for i := range r.Findings {
+		if !r.Findings[i].Accepted {
+			n++
+		}
+	}
+	return n
+}
+
+// listed returns what a baseline lists of a failed case.
+func (r *Result) listed() conform.Accepted {
+	return conform.Accepted{Kind: "case", What: r.Case.ID, Message: r.Case.Title}
+}
+
+// Baseline accepts all that the report holds.
+func (r *Report) Baseline() *conform.Baseline {
+	b := conform.BaselineOf(nil)
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Verdict == Fail {
+			b.Add(res.listed())
+		}
+	}
+	for i := range r.Findings {
+		b.AddFinding(&r.Findings[i])
+	}
+	return b
+}
+
+// Judge marks what a baseline accepts.
+func (r *Report) Judge(b *conform.Baseline) {
+	for i := range r.Results {
+		switch res := &r.Results[i]; res.Verdict {
+		case Fail:
+			res.Accepted = b.Accepts(res.listed())
+		case Pass, Known:
+			b.Tried(res.listed())
+		case Skip, NotSeen:
+		}
+	}
+	for i := range r.Findings {
+		r.Findings[i].Accepted = b.AcceptsFinding(&r.Findings[i])
+	}
+	b.TriedFindings(r.Numbers)
+	r.Unneeded = b.Unneeded()
+}
 
 // Interrupted reports whether the user ended the run before its last case.
 func (r *Report) Interrupted() bool { return r.Stopped == interrupted }
