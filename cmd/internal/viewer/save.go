@@ -79,16 +79,18 @@ func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, s
 			return "", err
 		}
 	}
-	folder, err := os.MkdirTemp("", "bcdissect-*")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(folder) }() // a leftover file is not worth an error
+	var drafts []string // without a folder: the page's files have none
+	defer func() {
+		for _, name := range drafts {
+			_ = os.Remove(name) // a leftover file is not worth an error
+		}
+	}()
 	create := func() (string, io.WriteCloser, error) {
-		file, err := os.CreateTemp(folder, "*")
+		file, err := os.CreateTemp("", "bcdissect-*")
 		if err != nil {
 			return "", nil, err
 		}
+		drafts = append(drafts, file.Name())
 		return file.Name(), file, nil
 	}
 	name, file, err := create()
