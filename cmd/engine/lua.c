@@ -90,6 +90,7 @@ static int reply(lua_State *L) {
 	switch (last.status) {
 	case STATUS_TEXT:
 	case STATUS_OURS:
+	case STATUS_LINE:
 		pushinteger(L, last.status);
 		pushlstring(L, last.text, last.size);
 		return 2;

@@ -15,6 +15,7 @@ enum {
 	STATUS_TEXT,      // a text
 	STATUS_OURS,      // the game's: a trailer
 	STATUS_ADDRESSES, // the addresses are needed
+	STATUS_LINE,      // the game's, with nothing but a text for the Info column
 };
 
 // A frame is what Wireshark knows of a datagram.

@@ -29,7 +29,12 @@ func main() {} // never called
 const collect = 400
 
 // The engine of this process: Wireshark shows one capture at a time.
-var console = engine.NewConsole()
+var console = start()
+
+func start() *engine.Console {
+	debug.SetGCPercent(collect)
+	return engine.NewConsole()
+}
 
 // bcdissectCommand runs a command of the plugin.
 //
@@ -56,15 +61,18 @@ func bcdissectDatagram(f *C.frame, to *C.answer) {
 	if f.src != nil && f.dst != nil {
 		frame.Src, frame.Dst = C.GoString(f.src), C.GoString(f.dst)
 	}
-	trailer, addresses := console.Datagram(&frame, f.flags&C.FLAG_AGAIN != 0, f.flags&C.FLAG_ALL != 0, f.flags&C.FLAG_CHOSEN != 0)
+	b, answer := console.Datagram(&frame, f.flags&C.FLAG_AGAIN != 0, f.flags&C.FLAG_ALL != 0, f.flags&C.FLAG_CHOSEN != 0)
 	for _, n := range console.Names() {
 		name(&n)
 	}
-	switch {
-	case addresses:
+	switch answer {
+	case engine.NotOurs: // which is the status
+	case engine.Addresses:
 		to.status = C.STATUS_ADDRESSES
-	case len(trailer) > 0:
-		put(to, C.STATUS_OURS, trailer)
+	case engine.Line:
+		put(to, C.STATUS_LINE, b)
+	case engine.Trailer:
+		put(to, C.STATUS_OURS, b)
 	}
 }
 

@@ -188,6 +188,24 @@ func (a *Annotator) End(clear []byte) (trailer []byte, comment string) {
 	return trailer, a.remark()
 }
 
+// Info ends the datagram as End does, if it has no items and no expert information:
+// it returns only the text for the Info column. ok is false if there is more.
+func (a *Annotator) Info() (info []byte, ok bool) {
+	if !a.begun || !a.chosen.none() || a.expert || a.left > 0 {
+		return nil, false
+	}
+	a.sumUp()
+	return a.info, true
+}
+
+// sumUp makes the text for the Info column of a datagram with nothing but hidden
+// ship updates.
+func (a *Annotator) sumUp() {
+	if a.hidden > 0 && len(a.info) == 0 {
+		a.info = append(strconv.AppendInt(a.info, int64(a.hidden), 10), plural.Form(a.hidden, " {ship update|ship updates}")...)
+	}
+}
+
 // finish returns the trailer.
 func (a *Annotator) finish(payload []byte) []byte {
 	b, at := append(a.trailer[:0], magic...), uint32(a.payload)
@@ -201,9 +219,7 @@ func (a *Annotator) finish(payload []byte) []byte {
 		b = binary.LittleEndian.AppendUint16(b, u.id)
 		b = binary.LittleEndian.AppendUint16(b, u.first)
 	}
-	if a.hidden > 0 && len(a.info) == 0 {
-		a.info = append(strconv.AppendInt(a.info, int64(a.hidden), 10), plural.Form(a.hidden, " {ship update|ship updates}")...)
-	}
+	a.sumUp()
 	b = append(b, a.info...)
 	var flags byte
 	if a.expert || a.left > 0 {

@@ -657,7 +657,7 @@ end
 
 -- What follows is for datagrams that the engine dissects.
 
-local NOT_OURS, TEXT, OURS, ADDRESSES = 0, 1, 2, 3 -- status of an answer
+local NOT_OURS, TEXT, OURS, ADDRESSES, LINE = 0, 1, 2, 3, 4 -- status of an answer
 local AGAIN, ALL, CHOSEN = 1, 2, 4 -- flags of a call
 local ids = {}
 for id in pairs(F) do
@@ -701,10 +701,21 @@ local function dissect(tvb, pinfo, tree)
 	end
 	local n = tvb:len()
 	local status, answer = engine(tvb, n, number, pinfo.abs_ts, pinfo.len, flags)
-	if status == ADDRESSES then
+	if status == LINE then
+		local cols = pinfo.cols
+		cols.protocol = "BC"
+		cols.info = answer
+		if flags >= CHOSEN then
+			tree:add(bc, tvb())
+		end
+		return true
+	elseif status == ADDRESSES then
 		status, answer = engine(tvb, n, number, pinfo.abs_ts, pinfo.len, flags, tostring(pinfo.src), tostring(pinfo.dst), pinfo.src_port, pinfo.dst_port)
 	end
-	if status == OURS and opened(answer) then
+	if status == LINE then
+		pinfo.cols.protocol, pinfo.cols.info = "BC", answer
+		return true
+	elseif status == OURS and opened(answer) then
 		display(tvb, 0, n, pinfo, tree, trailer.embedded and (flags < ALL or flags >= CHOSEN)) -- annotated frames have all fields
 		return true
 	elseif status == TEXT then -- a fault of the engine

@@ -152,19 +152,18 @@ func (c *Console) Names() []wireshark.Name {
 	return c.engine.Names()
 }
 
-// Datagram returns the trailer of a datagram, empty if it is not the game's, with
-// all fields, the chosen ones, or none; that of an annotated frame, always with all,
-// is in the frame itself. addresses is set if the frame lacks them.
-func (c *Console) Datagram(f *Frame, again, all, chosen bool) (trailer []byte, addresses bool) {
-	if trailer = wireshark.Trailer(f.Data, f.At); trailer != nil {
-		return trailer, false
+// Datagram returns what a datagram is, with all fields, the chosen ones, or none. The
+// trailer of an annotated frame, always with all fields, is in the frame itself.
+func (c *Console) Datagram(f *Frame, again, all, chosen bool) ([]byte, Answer) {
+	if trailer := wireshark.Trailer(f.Data, f.At); trailer != nil {
+		return trailer, Trailer
 	}
 	d, ok := f.Datagram()
-	if !ok {
-		return nil, f.Src == ""
-	}
-	if f.Quoted() {
-		return nil, false
+	switch {
+	case !ok && f.Src == "":
+		return nil, Addresses
+	case !ok, f.Quoted():
+		return nil, NotOurs
 	}
 	choice := c.none
 	switch {
@@ -173,5 +172,5 @@ func (c *Console) Datagram(f *Frame, again, all, chosen bool) (trailer []byte, a
 	case chosen:
 		choice = c.choice
 	}
-	return c.engine.Datagram(&d, again, choice), false
+	return c.engine.Datagram(&d, again, choice)
 }

@@ -89,13 +89,24 @@ func (e *Engine) Choose(ids []int) *wireshark.Choice { return e.notes.Choose(ids
 // Names returns the names of addresses that are new since the last call.
 func (e *Engine) Names() []wireshark.Name { return e.notes.Names() }
 
+// An Answer tells what a datagram is.
+type Answer int
+
+// The answers.
+const (
+	NotOurs   Answer = iota // not a datagram of the game
+	Line                    // it has nothing but the text for the Info column
+	Trailer                 // it has a trailer
+	Addresses               // the addresses of the datagram are needed
+)
+
 // Datagram returns the trailer of a datagram: its text for the Info column and the
-// chosen fields, all of them if the choice is nil. The trailer is empty if the
-// datagram is not the game's. It is valid until the next call. again is set if
-// Wireshark has shown the frame before.
-func (e *Engine) Datagram(d *dissect.Datagram, again bool, choice *wireshark.Choice) []byte {
+// chosen fields, all of them if the choice is nil. It returns only the text if there
+// is nothing else. The bytes are valid until the next call. again is set if Wireshark
+// has shown the frame before.
+func (e *Engine) Datagram(d *dissect.Datagram, again bool, choice *wireshark.Choice) ([]byte, Answer) {
 	if len(d.Payload) == 0 {
-		return nil
+		return nil, NotOurs
 	}
 	e.notes.Show(choice)
 	if !again {
@@ -103,34 +114,33 @@ func (e *Engine) Datagram(d *dissect.Datagram, again bool, choice *wireshark.Cho
 	}
 	i := e.held.find(d)
 	if i < 0 {
-		return nil
+		return nil, NotOurs
 	}
 	e.seek(i)
 	e.at++
 	e.held.load(i, d)
-	trailer, _ := e.annotate(e.back, d, choice)
-	return trailer
+	return e.annotate(e.back, d, choice)
 }
 
 // first decodes a datagram in the first pass.
-func (e *Engine) first(d *dissect.Datagram, choice *wireshark.Choice) []byte {
+func (e *Engine) first(d *dissect.Datagram, choice *wireshark.Choice) ([]byte, Answer) {
 	if e.held.size > maxHeld {
-		return nil
+		return nil, NotOurs
 	}
 	d.Form = e.formOf(d)
 	if n := len(e.held.all); n > 0 && n%e.interval == 0 && (len(e.checkpoints) == 0 || e.checkpoints[len(e.checkpoints)-1].at < n) {
 		e.checkpoint(n)
 	}
-	trailer, ours := e.annotate(e.front, d, choice)
-	if ours {
+	b, answer := e.annotate(e.front, d, choice)
+	if answer != NotOurs {
 		e.held.add(d)
 	}
-	return trailer
+	return b, answer
 }
 
-// annotate decodes a datagram. It reports whether it is the game's.
-func (e *Engine) annotate(p *dissect.Pipeline, d *dissect.Datagram, choice *wireshark.Choice) (trailer []byte, ours bool) {
-	game := false
+// annotate decodes a datagram.
+func (e *Engine) annotate(p *dissect.Pipeline, d *dissect.Datagram, choice *wireshark.Choice) ([]byte, Answer) {
+	ours, game := false, false
 	e.notes.Begin(-1, false)
 	_ = p.Push(d, func(r *dissect.Record) error {
 		ours = true
@@ -139,7 +149,10 @@ func (e *Engine) annotate(p *dissect.Pipeline, d *dissect.Datagram, choice *wire
 		return e.notes.Record(r) // which does not fail, and so Push does not either
 	})
 	if !ours {
-		return nil, false
+		return nil, NotOurs
+	}
+	if info, ok := e.notes.Info(); ok {
+		return info, Line
 	}
 	var payload []byte
 	if choice.Bytes() {
@@ -148,8 +161,8 @@ func (e *Engine) annotate(p *dissect.Pipeline, d *dissect.Datagram, choice *wire
 			payload = e.plain
 		}
 	}
-	trailer, _ = e.notes.End(payload)
-	return trailer, true
+	trailer, _ := e.notes.End(payload)
+	return trailer, Trailer
 }
 
 // formOf tells whether a datagram is deciphered already, as in captures that

@@ -1,0 +1,203 @@
+package wireshark
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/png"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/wireshark"
+)
+
+// A screen is an X server without a monitor, for an ordinary user with folders of
+// their own: Wireshark loads no plugins for root.
+type screen struct {
+	dir     string
+	home    string
+	display string
+}
+
+// newScreen builds the program and its engine, and starts the X server.
+func newScreen(t *testing.T) *screen {
+	t.Helper()
+	fixtures.System(t)
+	for _, program := range []string{"wireshark", "tshark", "Xvfb", "gcc"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(program + " is not installed")
+		}
+	}
+	dir, err := os.MkdirTemp("", "bcdissect-window-*") //nolint:usetesting // another user can enter it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &screen{dir: dir, home: filepath.Join(dir, "home")}
+	for _, folder := range []string{dir, s.home} {
+		_ = os.Mkdir(folder, 0o755) // dir exists
+		if err := os.Chmod(folder, 0o777); err != nil { //nolint:gosec // the same
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"-o", filepath.Join(dir, "bcdissect"), "../../bcdissect"},
+		{"-buildmode=c-shared", "-ldflags=-s -w", "-o", filepath.Join(dir, engineName()), "../../engine"},
+	} {
+		cmd := exec.Command("go", append([]string{"build"}, args...)...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-fbdir", dir)
+	x.ExtraFiles = []*os.File{w}
+	if err := x.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(x) })
+	_ = w.Close() // it is the server's now
+	number, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.display = ":" + strings.TrimSpace(number)
+	return s
+}
+
+// end ends a program.
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = cmd.Wait()
+}
+
+// command returns a command of the ordinary user.
+func (s *screen) command(name string, args ...string) *exec.Cmd {
+	if os.Getuid() == 0 {
+		args = append([]string{"--reuid=65534", "--regid=65534", "--clear-groups", name}, args...)
+		name = "setpriv"
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "HOME="+s.home, "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR="+s.home, "DISPLAY="+s.display, "LC_ALL=C.UTF-8")
+	return cmd
+}
+
+// run runs a command of the ordinary user.
+func (s *screen) run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	var said bytes.Buffer
+	cmd := s.command(name, args...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", cmd.Args, err, said.String())
+	}
+	return string(out)
+}
+
+// picture returns what the screen shows: Xvfb keeps it in a file in the format xwd.
+func (s *screen) picture(t *testing.T) *image.RGBA {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(s.dir, "Xvfb_screen0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const width, height, perLine, colours = 4, 5, 12, 19
+	header := func(i int) int { return int(binary.BigEndian.Uint32(b[4*i:])) }
+	pixels := b[header(0)+12*header(colours):]
+	img := image.NewRGBA(image.Rect(0, 0, header(width), header(height)))
+	for y := range header(height) {
+		for x := range header(width) {
+			p := pixels[y*header(perLine)+4*x:]
+			img.SetRGBA(x, y, color.RGBA{p[2], p[1], p[0], 0xFF})
+		}
+	}
+	return img
+}
+
+// area is how many pixels have a colour, as 24-bit RGB.
+func area(img *image.RGBA, rgb uint32) (n int) {
+	for i := 0; i < len(img.Pix); i += 4 {
+		if p := img.Pix[i:]; uint32(p[0])<<16|uint32(p[1])<<8|uint32(p[2]) == rgb {
+			n++
+		}
+	}
+	return n
+}
+
+// A raw capture opens in the window with the installed profile, and all of its
+// datagrams are the game's; what is counted is what it is without the plugin.
+func TestWindow(t *testing.T) {
+	s := newScreen(t)
+	file := fixtures.Path("captures/battle_mix.pcap.gz")
+	program := filepath.Join(s.dir, "bcdissect")
+	profile := []string{"-C", wireshark.ProfileName, "-r", file}
+	statistics := []string{"-r", file, "-q", "-z", "conv,udp", "-z", "io,stat,10", "-z", "plen,tree", "-z", "endpoints,ip"}
+	without := s.run(t, "tshark", statistics...)
+	if out := s.run(t, program, "wireshark", "install"); !strings.Contains(out, "engine     installed") {
+		t.Fatalf("install says %s", out)
+	}
+	if with := s.run(t, "tshark", append([]string{"-n"}, statistics...)...); with != without {
+		t.Errorf("lengths, conversations or graphs differ: %s", with)
+	}
+	const datagrams = 13272 // 13,090 of the game and 182 of GameSpy: battle_mix.truth.json
+	list := strings.Fields(s.run(t, "tshark", append(profile, "-T", "fields", "-e", "frame.protocols")...))
+	if slices.Sort(list); len(list) != datagrams || list[0] != "eth:ethertype:ip:udp:bc" || list[len(list)-1] != list[0] {
+		t.Errorf("%d frames, from %s to %s", len(list), list[0], list[len(list)-1])
+	}
+
+	window := s.command("wireshark", profile...)
+	if err := window.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer end(window)
+	colours := []uint32{0xE1F5FE, 0xA5D6A7, 0xDCEDC8} // of GameSpy, joining and files, in the first frames
+	shown := func() *image.RGBA {
+		img := s.picture(t)
+		for _, c := range colours {
+			if area(img, c) < 2000 {
+				return nil
+			}
+		}
+		return img
+	}
+	var img *image.RGBA
+	for range 120 {
+		if img = shown(); img != nil {
+			break
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	if img == nil {
+		img = s.picture(t)
+		t.Error("the window does not show the game's frames in the profile's colours")
+	}
+	if to := os.Getenv("BCDISSECT_SCREENSHOT"); to != "" {
+		var b bytes.Buffer
+		_ = png.Encode(&b, img)
+		_ = os.WriteFile(to, b.Bytes(), 0o644) //nolint:gosec // for people
+	}
+	end(window)
+
+	s.run(t, program, "wireshark", "uninstall")
+	_ = filepath.WalkDir(s.home, func(path string, d fs.DirEntry, err error) error {
+		if name := d.Name(); err == nil && (strings.Contains(name, "bcdissect") || name == wireshark.ProfileName) {
+			t.Errorf("%s is left", path)
+		}
+		return nil
+	})
+}
