@@ -34,10 +34,10 @@ transport
  T-13   SKIP      retransmission times  takes long; --slow runs it
 
 game
- R-07   FAIL      07 forwarded
+ R-07   FAIL      StartFiring (07) forwarded
 
-FAIL R-07: 07 forwarded
-  rule      07 goes unchanged and reliably to every other client in the game, in order, and not to its sender. (TRANSPORT 11.1, 11.2, wire)
+FAIL R-07: StartFiring (07) forwarded
+  rule      StartFiring (07) goes unchanged and reliably to every other client in the game, in order, and not to its sender. (docs/protocol.md, Copies, wire)
   expected  one copy
   came      frame 7: 07 \x1b[31m
             two

@@ -133,7 +133,7 @@ func TestJUnit(t *testing.T) {
 	}
 	want := []string{
 		"Q-1 status query conform.query", "T-2 connect acknowledged conform.transport", "T-13 retransmission times conform.transport",
-		"J-14 damage volumes conform.join", "R-07 07 forwarded conform.game",
+		"J-14 damage volumes conform.join", "R-07 StartFiring (07) forwarded conform.game",
 	}
 	if !slices.Equal(names, want) || counts["failure"] != 1 || counts["skipped"] != 3 {
 		t.Errorf("cases %q, %v", names, counts)
@@ -209,7 +209,7 @@ func TestTAP(t *testing.T) {
 	}
 	for _, want := range []string{
 		"ok 1 - Q-1 status query\n", "not ok 2 - T-2 connect acknowledged # TODO documented\n", "ok 3 - T-13 retransmission times # SKIP takes long\n",
-		"ok 4 - J-14 damage volumes # SKIP not seen: nothing\n", "not ok 5 - R-07 07 forwarded\n  ---\n",
+		"ok 4 - J-14 damage volumes # SKIP not seen: nothing\n", "not ok 5 - R-07 StartFiring (07) forwarded\n  ---\n",
 		"  expected: \"one copy\"\n", "    - \"two\"\n  frames: \"5 to 9\"\n  repeat: \"bcdissect conform localhost:22101 R-07\"\n  ...\n",
 	} {
 		if !strings.Contains(b.String(), want) {

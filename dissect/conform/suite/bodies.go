@@ -19,7 +19,7 @@ func unhex(text string) []byte {
 }
 
 // akira and birdOfPrey are creations of ships as a client of the stock game's form writes
-// them. They differ in species and subsystems (GAME 6.2, 12).
+// them. They differ in species and subsystems.
 const (
 	akira = "03000208800000ffffff3f010000b042000084c2000092c2f54a6f3ffe8c963e84e34b3e38784e3c0000000000000005" +
 		"4361647932064d756c746931ffff64ffffffffffffff64ffffffffffff64ffffffffffffffffff646001ffffff64ffff" +

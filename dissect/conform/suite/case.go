@@ -585,7 +585,7 @@ func (t *T) progress(c *client) string {
 		list := c.all()
 		return "no accept came, but " + describe(list[len(list)-1])
 	case c.Loaded:
-		return "it was sent 01, but no MissionInit"
+		return "it was sent GameInit (01), but no MissionInit (35)"
 	}
 	if n := len(c.games(msg.OpChecksumRequest)); n > 0 {
 		return wantsFiles(fmt.Sprintf("stops at request %d of the hashes", n))

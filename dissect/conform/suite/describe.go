@@ -10,20 +10,26 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
+// called returns the name of a game message, with its opcode in brackets.
+func called(op decode.Opcode) string {
+	name := "an unknown message"
+	if spec := catalog().Lookup(op); spec != nil {
+		name = spec.Name
+	}
+	return fmt.Sprintf("%s (%02X)", name, uint8(op))
+}
+
 // describe shows a message for people: its name and bytes.
 func describe(m *message) string {
 	first := m.Body[:min(len(m.Body), 40)]
 	switch {
 	case m.Type != transport.Standard:
-		return fmt.Sprintf("%s %X", m.Type.Kind(), first)
+		return fmt.Sprintf("%s: %X", m.Type.Kind(), first)
 	case len(m.Body) == 0:
 		return "an empty game message"
 	}
-	name := "unknown"
+	name := called(m.opcode())
 	res := m.decoded()
-	if res.Spec != nil {
-		name = res.Spec.Name
-	}
 	if res.Message != nil {
 		var list []string
 		var values display.Presenter
@@ -34,8 +40,8 @@ func describe(m *message) string {
 			}
 		}})
 		if len(list) > 0 {
-			name += " (" + strings.Join(list, ", ") + ")"
+			name += ", " + strings.Join(list, ", ")
 		}
 	}
-	return fmt.Sprintf("%02X %s %X", m.Body[0], name, first)
+	return fmt.Sprintf("%s: %X", name, first)
 }

@@ -51,16 +51,16 @@ func (s *sample) forwarded() bool { return catalog().Lookup(s.op).Relay == decod
 
 // toCase returns the case about the message: R if the host passes it on, N if not.
 func (s *sample) toCase() Case {
-	spec, name := catalog().Lookup(s.op), fmt.Sprintf("%02X", uint8(s.op))
+	spec, code, name := catalog().Lookup(s.op), fmt.Sprintf("%02X", uint8(s.op)), called(s.op)
 	c := Case{
-		ID: "N-" + name, Title: name + " not passed on", Rule: name + " from a client is passed on to nobody.",
-		Source: "TRANSPORT 11.1, 11.3", Grade: s.grade, players: 3, run: func(t *T) { notPassedOn(t, s.op, s.bodies[0]) },
+		ID: "N-" + code, Title: name + " not passed on", Rule: name + " from a client is passed on to nobody.",
+		Source: "docs/protocol.md, Copies", Grade: s.grade, players: 3, run: func(t *T) { notPassedOn(t, s.op, s.bodies[0]) },
 	}
 	switch {
 	case s.forwarded():
-		c.ID, c.Title = "R-"+name, name+" forwarded"
+		c.ID, c.Title = "R-"+code, name+" forwarded"
 		c.Rule = name + " goes unchanged and reliably to every other client in the game, in order, and not to its sender."
-		c.Source, c.compare, c.run = "TRANSPORT 11.1, 11.2", name, func(t *T) { forwarded(t, s.op, s.bodies) }
+		c.compare, c.run = code, func(t *T) { forwarded(t, s.op, s.bodies) }
 	case spec.Dir == decode.FromClient: // a capture can show that it is consumed: hosts send none of their own
 		c.watch = func() watcher { return watchNever(s.op) }
 	case spec.Need == decode.NeedAll:
@@ -108,7 +108,7 @@ func forwarded(t *T, op decode.Opcode, texts []string) {
 		p[0].say(b)
 	}
 	t.settle(p[0], p...)
-	t.expect(p[0].count(bodies[0]) == 0, fmt.Sprintf("no %02X back to its sender", uint8(op)), p[0].games(op))
+	t.expect(p[0].count(bodies[0]) == 0, fmt.Sprintf("no %s back to its sender", called(op)), p[0].games(op))
 	for _, o := range p[1:] {
 		at := -1
 		for _, b := range bodies {
@@ -153,7 +153,7 @@ func notPassedOn(t *T, op decode.Opcode, text string) {
 		plain = plain && len(list) == copies && copies <= 1
 		found = append(found, list...)
 	}
-	t.proveKnown(len(found) == 0, plain, fmt.Sprintf("%02X at nobody", uint8(op)), found)
+	t.proveKnown(len(found) == 0, plain, fmt.Sprintf("%s at nobody", called(op)), found)
 }
 
 func chatToAll(t *T) {
@@ -250,7 +250,7 @@ func creationCopied(t *T) {
 		if len(list) != 1 {
 			who := o.name
 			if o == loading { // the last of them
-				who += ", which has not said 2A"
+				who += ", which has not said ClientReady (2A)"
 			}
 			t.fails(o == loading && len(o.creations(c.base())) == 0, "one unchanged copy at "+who, o.games(msg.OpObjectCreateTeam))
 		}
@@ -336,7 +336,7 @@ func onlyInGame(t *T) {
 		return m.is(msg.OpChat, msg.OpScoreChange) ||
 			m.game() && m.opcode() >= msg.OpHostEvent && m.opcode() <= msg.OpStateUpdate && !m.is(msg.OpCollisionSetting)
 	})
-	t.proveKnown(len(early) == 0, true, "creations alone before 2A", early[:min(1, len(early))])
+	t.proveKnown(len(early) == 0, true, "creations alone before ClientReady (2A)", early[:min(1, len(early))])
 }
 
 func orderUnderLoss(t *T) {

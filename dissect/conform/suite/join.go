@@ -57,7 +57,7 @@ func fiveRounds(t *T) {
 		t.expect(t.c.Asked[0] == want && len(list) == i+1, fmt.Sprintf("round %d, and no further one before it is answered", want), list)
 		t.c.answers(t.answerBody(want))
 	}
-	t.expect(t.until(t.soon(), func() bool { return t.c.Loaded }), "28, 00 and 01 after round 255", t.c.all())
+	t.expect(t.until(t.soon(), func() bool { return t.c.Loaded }), "ChecksumComplete (28), Settings (00) and GameInit (01) after round 255", t.c.all())
 	list := t.c.games(msg.OpChecksumRequest)
 	t.expect(len(list) == len(allRounds), "five requests", list)
 }
@@ -113,16 +113,16 @@ func completion(t *T) {
 	t.until(t.soon(), func() bool { return len(c.games(want...)) >= len(want) })
 	list := c.games(want...)
 	for _, m := range list {
-		t.expect(m.Reliable, "28, 00 and 01 reliably", m)
+		t.expect(m.Reliable, "ChecksumComplete (28), Settings (00) and GameInit (01) reliably", m)
 	}
-	t.expect(slices.EqualFunc(list, want, func(m *message, op decode.Opcode) bool { return m.is(op) }), "28, 00 and 01, in this order", list)
+	t.expect(slices.EqualFunc(list, want, func(m *message, op decode.Opcode) bool { return m.is(op) }), "ChecksumComplete (28), Settings (00) and GameInit (01), in this order", list)
 	for _, m := range list {
 		t.expect(m.is(msg.OpSettings) || len(m.Body) == 1, "one byte", m)
 	}
 	if len(p) > 0 {
 		t.settle(p[0], p...)
 	}
-	t.none("28, 00 and 01 to the newcomer alone", gamesOf(p, want...))
+	t.none("ChecksumComplete (28), Settings (00) and GameInit (01) to the newcomer alone", gamesOf(p, want...))
 	t.show(list[0].frame, list[1].frame, list[2].frame)
 }
 
@@ -210,25 +210,25 @@ func quietBeforeReady(t *T) {
 		t.again(shortWait)
 	})
 	early := t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate)
-	t.none("no 35, 17, 06 and 1C before 2A", t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce))
+	t.none("no MissionInit (35), PlayerAnnounce (17), HostEvent (06) and StateUpdate (1C) before ClientReady (2A)", t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce))
 	t.enter(t.c)
 	t.settle(t.p[0], t.p...)
 	var ready messages
 	for _, o := range append(t.p, t.c) {
-		t.none("no 16 and no 2A from the host", o.games(msg.OpCollisionSetting))
+		t.none("no CollisionSetting (16) and no ClientReady (2A) from the host", o.games(msg.OpCollisionSetting))
 		ready = append(ready, o.games(msg.OpClientReady)...)
 	}
-	t.proveKnown(len(early) == 0, true, "no 35, 17, 06 and 1C before 2A", early)
-	t.proveKnown(len(ready) == 0, len(t.c.games(msg.OpClientReady)) == 0, "no 16 and no 2A from the host", ready)
+	t.proveKnown(len(early) == 0, true, "no MissionInit (35), PlayerAnnounce (17), HostEvent (06) and StateUpdate (1C) before ClientReady (2A)", early)
+	t.proveKnown(len(ready) == 0, len(t.c.games(msg.OpClientReady)) == 0, "no CollisionSetting (16) and no ClientReady (2A) from the host", ready)
 }
 
 func missionInit(t *T) {
 	t.settle(t.p[0], append(t.p, t.c)...)
 	list := t.c.games(msg.OpMissionInit)
-	t.expect(len(list) == 1, "one 35", list)
+	t.expect(len(list) == 1, "one MissionInit (35)", list)
 	m, exact := read[*msg.MissionInit](list[0])
-	t.expect(exact, "35 with 5 bytes, or with 9 if there is a time limit", list)
-	t.none("35 to the newcomer alone", gamesOf(t.p, msg.OpMissionInit))
+	t.expect(exact, "MissionInit (35) with 5 bytes, or with 9 if there is a time limit", list)
+	t.none("MissionInit (35) to the newcomer alone", gamesOf(t.p, msg.OpMissionInit))
 	limit := func(n int) uint8 { // as 35 has it; queries are told a negative number or 0 if there is none
 		if n <= 0 {
 			return msg.Unlimited
@@ -269,7 +269,7 @@ func scores(t *T) {
 		case *msg.ScoreInit:
 			player = m.Player
 		}
-		t.expect(res.Exact(), "37 with 17 bytes, 3F with 18", m)
+		t.expect(res.Exact(), "Score (37) with 17 bytes, ScoreInit (3F) with 18", m)
 		times[player]++
 		t.expect(times[player] <= 1, "each other player's score once", list)
 		t.show(m.frame)
@@ -279,7 +279,7 @@ func scores(t *T) {
 		t.none("scores to the newcomer alone", o.games(msg.OpScore, msg.OpScoreInit))
 	}
 	t.expectKnown(times[int32(t.c.ID)] <= 0, true, "each other player's score once, and not the newcomer's", list)
-	t.expectKnown(len(list) >= len(all) || all[0].is(msg.OpMissionInit), true, "scores after 35", all)
+	t.expectKnown(len(list) >= len(all) || all[0].is(msg.OpMissionInit), true, "scores after MissionInit (35)", all)
 }
 
 func announced(t *T) {
@@ -290,7 +290,7 @@ func announced(t *T) {
 		players := map[*message]uint8{}
 		for _, m := range list {
 			a, exact := read[*msg.PlayerAnnounce](m)
-			t.expect(exact && a.Class == event.ClassPlayer && a.Code == event.CodeNewPlayerInGame && a.Source == 0, fmt.Sprintf("1766080000F100800000000000, an object, and id %d", t.c.ID), list)
+			t.expect(exact && a.Class == event.ClassPlayer && a.Code == event.CodeNewPlayerInGame && a.Source == 0, fmt.Sprintf("PlayerAnnounce (17): 1766080000F100800000000000, an object, and id %d", t.c.ID), list)
 			players[m] = a.Player
 		}
 		if o == t.c {
@@ -299,10 +299,10 @@ func announced(t *T) {
 			}
 			list = list.where(func(m *message) bool { return !slices.Contains(present, m) })
 		}
-		t.expect(len(list) == 1 && players[list[0]] == t.c.ID, fmt.Sprintf("one 17 with id %d at everybody", t.c.ID), o.games(msg.OpPlayerAnnounce))
+		t.expect(len(list) == 1 && players[list[0]] == t.c.ID, fmt.Sprintf("one PlayerAnnounce (17) with id %d at everybody", t.c.ID), o.games(msg.OpPlayerAnnounce))
 		t.show(list[0].frame)
 	}
-	t.expectKnown(len(present) == 0, len(present) == len(t.p), "no 17 for those who were there", present)
+	t.expectKnown(len(present) == 0, len(present) == len(t.p), "no PlayerAnnounce (17) for those who were there", present)
 }
 
 func orderOfJoin(t *T) {
@@ -319,11 +319,11 @@ func orderOfJoin(t *T) {
 			continue
 		}
 		next := order[m.opcode()]
-		t.expect(next >= rank, "35, scores, objects, then 17", list)
+		t.expect(next >= rank, "MissionInit (35), scores, objects, then PlayerAnnounce (17)", list)
 		rank = next
 	}
 	need(len(list) > 0, "nothing of a join came")
-	t.expectKnown(!early, list[len(list)-1].is(msg.OpPlayerAnnounce), "35, scores, objects, then 17", list)
+	t.expectKnown(!early, list[len(list)-1].is(msg.OpPlayerAnnounce), "MissionInit (35), scores, objects, then PlayerAnnounce (17)", list)
 }
 
 // creations returns the creations of an object that a client has got.
@@ -355,7 +355,7 @@ func shipsForNewcomer(t *T) {
 			continue
 		}
 		if byFrame[h.frame]++; byFrame[h.frame] > 1 {
-			t.proveKnown(false, true, "at most one of 02, 03 and 29 in a datagram", h)
+			t.proveKnown(false, true, "at most one of ObjectCreate (02), ObjectCreateTeam (03) and Explosion (29) in a datagram", h)
 		}
 	}
 }
@@ -395,7 +395,7 @@ func nameTaken(t *T) {
 	list := c.games(msg.OpSettings)
 	need(len(list) > 0, "no settings came")
 	m := c.renamed()
-	t.expectKnown(m != nil && len(m.NewName) > 0, m == nil && oddSettings(list[0].Body) == "", "00 with a new name", list)
+	t.expectKnown(m != nil && len(m.NewName) > 0, m == nil && oddSettings(list[0].Body) == "", "Settings (00) with a new name", list)
 	for _, o := range t.p {
 		t.expect(!strings.EqualFold(wire.WideText(m.NewName).Raw(), o.name), "a name that nobody has", list)
 	}
@@ -428,7 +428,7 @@ func otherVersion(t *T) {
 	m := *t.answer(0)
 	m.VersionHash = 0
 	t.c.answers(encode(msg.OpChecksumResponse, &m))
-	t.refused(t.c, msg.OpVersionDifferent, "23 with the version of the host", "", "version")
+	t.refused(t.c, msg.OpVersionDifferent, "VersionDifferent (23) with the version of the host", "", "version")
 }
 
 func otherFile(t *T) {
@@ -437,7 +437,7 @@ func otherFile(t *T) {
 	m.Tree.Files = slices.Clone(m.Tree.Files)
 	m.Tree.Files[0].Content ^= 1
 	t.c.answers(encode(msg.OpChecksumResponse, &m))
-	t.refused(t.c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc", "file")
+	t.refused(t.c, msg.OpChecksumFailed, "ChecksumFailed (22) with App.pyc", "App.pyc", "file")
 }
 
 func missingFile(t *T) {
@@ -478,7 +478,7 @@ func password(t *T) {
 	}
 	boots := c.boots()
 	need(len(c.in) > 0 || t.r.connected || t.r.denied < mostTurned, "nobody could connect: %s", t.r.why)
-	t.expect(len(boots) > 0 && boots[0].boots(transport.BootPassword, transport.UnassignedPeer) && len(c.accepts()) == 0, "04 07 C0 00 00 02 FF for a wrong password", c.all())
+	t.expect(len(boots) > 0 && boots[0].boots(transport.BootPassword, transport.UnassignedPeer) && len(c.accepts()) == 0, "BootPlayer with the reason wrong password (2) and id FF, 04 07 C0 00 00 02 FF", c.all())
 	t.show(boots[0].frame)
 	o := must(t.stranger())
 	o.Password = swapCase(t.r.o.Password)
@@ -513,10 +513,10 @@ func fullHost(t *T) {
 	unreliably := slices.ContainsFunc(c.in, func(m *message) bool {
 		return m.Type == transport.Standard && !m.Reliable && bytes.Equal(m.Body, unhex("0402"))
 	})
-	t.expectKnown(len(accepts) > 0, unreliably && len(boots) == 0, "an accept, then 04 with reason 3 and the id", c.all())
+	t.expectKnown(len(accepts) > 0, unreliably && len(boots) == 0, "an accept, then BootPlayer with the reason too many players (3) and the id", c.all())
 	id := accepts[0].about()
-	t.expect(len(boots) > 0 || len(c.Asked) == 0, fmt.Sprintf("no more clients than %d, the host's maxplayers: 04 with reason 3", limit), c.all())
-	t.expect(len(boots) > 0 && boots[0].boots(transport.BootFull, id) && boots[0].HasSeq, fmt.Sprintf("04 with reason 3 and id %d, reliably", id), c.all())
+	t.expect(len(boots) > 0 || len(c.Asked) == 0, fmt.Sprintf("no more clients than %d, the host's maxplayers: BootPlayer with the reason too many players (3)", limit), c.all())
+	t.expect(len(boots) > 0 && boots[0].boots(transport.BootFull, id) && boots[0].HasSeq, fmt.Sprintf("BootPlayer with the reason too many players (3) and id %d, reliably", id), c.all())
 	t.wait(betweenAll)
 	games := c.in.where(func(m *message) bool { return m.Type == transport.Standard })
 	t.none("no request of hashes", games[:min(1, len(games))])

@@ -34,7 +34,7 @@ func orderlyLeave(t *T) {
 	for _, o := range t.p {
 		if !t.until(t.soon(), func() bool { return len(o.about(transport.Disconnect, id)) > 0 }) {
 			told := slices.ContainsFunc(o.games(msg.OpPlayerDeleted), func(m *message) bool { return bytes.HasSuffix(m.Body, []byte(t.c.name)) })
-			t.fails(told && len(o.controls(transport.Disconnect)) == 0, fmt.Sprintf("05 with id %d at %s", id, o.name), o.all())
+			t.fails(told && len(o.controls(transport.Disconnect)) == 0, fmt.Sprintf("a disconnect with id %d at %s", id, o.name), o.all())
 		}
 		t.show(o.about(transport.Disconnect, id)[0].frame)
 	}
@@ -74,7 +74,7 @@ func nameOfLeaver(t *T) {
 		return o.count(short) == 1 && o.count(deleted) == 1 && o.count(want)+o.count(end) == 0
 	})
 	for _, o := range t.p {
-		t.expectKnown(o.count(want) == 1, otherwise, fmt.Sprintf("18 with the name, %X", want), o.strange(msg.OpPlayerDeleted))
+		t.expectKnown(o.count(want) == 1, otherwise, fmt.Sprintf("PlayerDeleted (18) with the name, %X", want), o.strange(msg.OpPlayerDeleted))
 		t.expect(o.count(end) == 1, fmt.Sprintf("the end of the ship, %X", end), o.strange(msg.OpHostEvent))
 		t.show(o.copies(want)[0].frame, o.copies(end)[0].frame)
 	}
@@ -86,8 +86,8 @@ func no14No17(t *T) {
 		gone := o.games(msg.OpPlayerAnnounce).where((*message).announcesLeave)
 		both := o.count(deleted) == 1 && len(gone) == 1
 		list := o.games(msg.OpDestroyObject)
-		t.expectKnown(len(list) == 0, both && len(list) == 1, "no 14", list)
-		t.expect(len(gone) == 0, "no 17 with code 60005", gone)
+		t.expectKnown(len(list) == 0, both && len(list) == 1, "no DestroyObject (14)", list)
+		t.expect(len(gone) == 0, "no PlayerAnnounce (17) with the code DELETE_PLAYER (60005)", gone)
 	}
 }
 

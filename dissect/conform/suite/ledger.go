@@ -63,7 +63,7 @@ const (
 )
 
 // outside reports whether a message's number is so far ahead that no host acts on it
-// (TRANSPORT 6.2).
+// (docs/protocol.md, Reliability).
 func outside(r *dissect.Record) bool {
 	const window = 0x4000
 	return r.Transport.Type == transport.Standard && r.Gap >= window

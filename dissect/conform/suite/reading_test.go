@@ -108,3 +108,29 @@ func TestTextsHaveCases(t *testing.T) {
 		}
 	}
 }
+
+// Every source is a section of a document that is there.
+func TestSources(t *testing.T) {
+	for _, c := range Cases() {
+		for _, source := range []string{c.Source, c.OpenBCSource} {
+			if source == "" && c.OpenBC == "" {
+				continue
+			}
+			name, sections, _ := strings.Cut(source, ", ")
+			text, err := os.ReadFile("../../../" + name)
+			if err != nil {
+				t.Fatalf("%s: %v", c.ID, err)
+			}
+			for section := range strings.SplitSeq(strings.ReplaceAll(sections, "Weapons and damage", "Weapons"), " and ") {
+				if !regexp.MustCompile(`(?m)^#+ ` + regexp.QuoteMeta(section) + `\b`).Match(text) {
+					t.Errorf("%s: %s has no section %q", c.ID, name, section)
+				}
+			}
+		}
+		for _, text := range []string{c.Title, c.Rule, c.OpenBC} {
+			if bare := regexp.MustCompile(`(^|[^.,0-9(A-Za-z] |and |no |by |of )(0[0-9A-F]|1[CDE]|2[ACD])( |$)`).FindString(text); bare != "" {
+				t.Errorf("%s: %q has an opcode without a name: %q", c.ID, text, bare)
+			}
+		}
+	}
+}

@@ -612,7 +612,7 @@ func watchLimit() watcher {
 			return false, nil
 		}
 		s.over = true // once
-		return true, breaks("a player reached the limit of %d kills, and no 38 came", s.limit)
+		return true, breaks("a player reached the limit of %d kills, and no EndGame (38) came", s.limit)
 	}, dissect.FromHost)
 }
 

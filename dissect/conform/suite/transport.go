@@ -171,7 +171,7 @@ func newSession(t *T) {
 		t.wait(betweenAll)
 		t.fails(ignored(), fmt.Sprintf("another id than %d", old), t.c.all())
 	}
-	t.expect(t.until(t.soon(), func() bool { return gone(t.p[0]) || named(t.p[0]) }), fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), t.p[0].all())
+	t.expect(t.until(t.soon(), func() bool { return gone(t.p[0]) || named(t.p[0]) }), fmt.Sprintf("the others to hear that peer %d is gone, by PlayerDeleted (18), BootPlayer or a disconnect", old), t.p[0].all())
 }
 
 // collected returns the datagrams with what a client says, instead of sending them.
@@ -654,12 +654,12 @@ func silentClient(t *T) {
 			d := m.at.Sub(last).Seconds()
 			return (m.is(msg.OpPlayerDeleted) || m.announcesLeave()) && d >= least && d <= most
 		})
-		t.fails(len(told) > 0, fmt.Sprintf("04 with reason 1 and id %d after 45 s", t.c.ID), t.p[0].controls(transport.BootPlayer), told)
+		t.fails(len(told) > 0, fmt.Sprintf("BootPlayer with the reason timed out (1) and id %d after 45 s", t.c.ID), t.p[0].controls(transport.BootPlayer), told)
 	}
 	t.c.Phase = relay.ClientGone
 	const least, most = 43.5, 48.0
 	d := boots[0].at.Sub(last).Seconds()
-	t.expect(boots[0].boots(transport.BootTimedOut, t.c.ID) && d >= least && d <= most+t.soon().Seconds(), "04 with reason 1 after 45 s", fmt.Sprintf("after %.1f s", d), boots[0])
+	t.expect(boots[0].boots(transport.BootTimedOut, t.c.ID) && d >= least && d <= most+t.soon().Seconds(), "BootPlayer with the reason timed out (1) after 45 s", fmt.Sprintf("after %.1f s", d), boots[0])
 	t.show(boots[0].frame)
 }
 
@@ -715,9 +715,9 @@ func unknownOpcode(t *T) {
 	acked := func(m *message) bool {
 		return m.Type == transport.Standard && bytes.Equal(m.Body, body) && t.p[0].acked(false, m.Seq)
 	}
-	t.expect(t.until(t.soon(), func() bool { return slices.ContainsFunc(t.p[0].out, acked) }), "an acknowledgement of CD")
+	t.expect(t.until(t.soon(), func() bool { return slices.ContainsFunc(t.p[0].out, acked) }), "an acknowledgement of the message with opcode CD")
 	t.settle(t.p[0], t.p...)
-	t.none("CD at nobody", gamesOf(t.p, decode.Opcode(body[0])))
+	t.none("the message with opcode CD at nobody", gamesOf(t.p, decode.Opcode(body[0])))
 }
 
 func withoutID(t *T) {

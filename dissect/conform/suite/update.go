@@ -42,7 +42,7 @@ func noClientUpdates(t *T) {
 	for _, o := range t.p {
 		for _, m := range o.games(msg.OpStateUpdate) {
 			_, flags, ok := msg.UpdateHead(m.Body)
-			t.expectKnown(!ok || flags&msg.DirtyPower == 0, slices.ContainsFunc(sent, func(b []byte) bool { return bytes.Equal(b, m.Body) }), "no update with flag 80", m)
+			t.expectKnown(!ok || flags&msg.DirtyPower == 0, slices.ContainsFunc(sent, func(b []byte) bool { return bytes.Equal(b, m.Body) }), "no StateUpdate (1C) with power settings (flag 80)", m)
 		}
 	}
 }
@@ -71,6 +71,6 @@ func explosionsPassedOn(t *T) {
 	t.p[0].say(body)
 	t.settle(t.p[0], t.p...)
 	if o := without(t.p[1:], body); o != nil {
-		t.fails(false, "one copy of 29 at "+o.name, o.games(msg.OpExplosion))
+		t.fails(false, "one copy of Explosion (29) at "+o.name, o.games(msg.OpExplosion))
 	}
 }

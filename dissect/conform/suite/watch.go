@@ -327,7 +327,7 @@ func watchNever(op decode.Opcode) watcher {
 			return false, nil
 		}
 		if o, ok := game(r); ok && o == op {
-			return true, breaks("%02X from the host", uint8(op)).known(r.CopyOf > 0 || again)
+			return true, breaks("%s from the host", called(op)).known(r.CopyOf > 0 || again)
 		}
 		if sent && fromHost(r) && r.Conversation != from && r.Transport.Type == transport.Standard && r.Transport.HasSeq && r.Gap == 0 && !r.Late {
 			sent = false
@@ -426,7 +426,7 @@ func watchBundling() watcher {
 			}
 		case op == msg.OpGameInit && s.frame > 0:
 			delete(by, r.Conversation)
-			return true, breaksIf(s.frame != r.Datagram.Number, "01 in another datagram than 28")
+			return true, breaksIf(s.frame != r.Datagram.Number, "GameInit (01) in another datagram than ChecksumComplete (28)")
 		}
 		return false, nil
 	}
@@ -472,7 +472,7 @@ func watchVolumes() watcher {
 		case r.Dir == dissect.ToHost && op == msg.OpExplosion:
 			full = !remember(sent, key(r), true, mostStreams) || full
 		case fromHost(r) && op == msg.OpExplosion && sent[key(r)]:
-			return true, breaks("a client's 29 passed on").known(true)
+			return true, breaks("a client's Explosion (29) passed on").known(true)
 		case r.Dir == dissect.ToHost && (op == msg.OpClientReady || op == msg.OpRequestObject):
 			full = !remember(asked, r.Conversation, r.Time, mostStreams) || full
 		case fromHost(r) && op == msg.OpExplosion:
@@ -481,7 +481,7 @@ func watchVolumes() watcher {
 			case !ok && full:
 				return false, nil
 			case !ok:
-				return true, breaks("29 without a join or a request").known(r.Time.Sub(died) <= recent).on(sidesOf(r, dissect.ToHost)...)
+				return true, breaks("Explosion (29) without a join or a request").known(r.Time.Sub(died) <= recent).on(sidesOf(r, dissect.ToHost)...)
 			}
 			return true, nil
 		}
@@ -585,7 +585,7 @@ func watchUnborn() watcher {
 		case of < 0:
 			return false, nil
 		case !born[place{r.Conversation, of}]:
-			return true, breaks("%02X of a ship of slot %d before its creation", uint8(op), of)
+			return true, breaks("%s of a ship of slot %d before its creation", called(op), of)
 		}
 		return true, nil
 	}, dissect.FromHost)
@@ -597,7 +597,7 @@ func seeFlags(r *dissect.Record) (bool, *breach) {
 }
 
 func seeUnreliable(r *dissect.Record) (bool, *breach) {
-	return true, breaksIf(r.Transport.Reliable, "1C with number %d", r.Transport.Seq)
+	return true, breaksIf(r.Transport.Reliable, "StateUpdate (1C) with number %d", r.Transport.Seq)
 }
 
 // watchTime watches the time in updates. A network may swap datagrams that are
@@ -651,9 +651,9 @@ func seeLeave(r *dissect.Record) (bool, *breach) {
 		return true, nil
 	case r.CopyOf > 0: // N-14 and N-17 are about these
 	case ok && op == msg.OpDestroyObject:
-		return true, breaks("14").known(true)
+		return true, breaks("DestroyObject (14)").known(true)
 	case ok && announced != nil && announced.Code == event.CodeDeletePlayer:
-		return true, breaks("17 with code 60005").known(true)
+		return true, breaks("PlayerAnnounce (17) with the code DELETE_PLAYER (60005)").known(true)
 	}
 	return false, nil
 }
@@ -680,7 +680,7 @@ func watchStop() watcher {
 			return true, nil
 		default:
 			if id := ids[r.Conversation]; id != 0 && id == goodbye.ID {
-				return true, breaks("05 with the id %d of its receiver", id)
+				return true, breaks("a disconnect with the id %d of its receiver", id)
 			}
 		}
 		return false, nil
