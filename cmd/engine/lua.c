@@ -28,7 +28,7 @@ static void (*pushnil)(lua_State *);
 typedef struct tvbuff tvbuff_t;
 struct lua_tvb {
 	tvbuff_t *tvb;
-	int expired;
+	unsigned char expired; // up to 4.2 the first byte of an int
 };
 static tvbuff_t *(*whole)(tvbuff_t *);
 static int (*raw_offset)(tvbuff_t *);
