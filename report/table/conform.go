@@ -78,7 +78,8 @@ func (t *conformTables) failure(res *suite.Result) {
 	if res.Accepted {
 		accepted = " (accepted by the baseline)"
 	}
-	t.printf("\n%s %s: %s%s\n", t.paint("FAIL", red), c.ID, c.Title, accepted)
+	t.printf("\n")
+	t.folded(t.paint("FAIL", red)+" ", len("FAIL "), c.ID+": "+c.Title+accepted)
 	line := func(head, text string) {
 		const column = 12
 		t.folded(fmt.Sprintf("  %-8s  ", head), column, text)
@@ -124,7 +125,7 @@ func Cases(w io.Writer, cases []*suite.Case, o Options) error {
 		{head: "case", text: true},
 		{head: "group", text: true, drop: 1},
 		{head: "rule", text: true, least: 30},
-		{head: "source", text: true, least: 12},
+		{head: "source", text: true, least: len("docs/protocol.md,")},
 		{head: "grade", text: true, drop: 2},
 		{head: "remarks", text: true, least: 12},
 	}

@@ -91,11 +91,40 @@ func TestConformReasons(t *testing.T) {
 	}
 }
 
+// That no client can join is said once, in place of the cases that need one.
+func TestConformNoEntry(t *testing.T) {
+	cases, _ := suite.Select([]string{"Q-1", "T-6", "T-7"})
+	r := &suite.Report{Host: "127.0.0.1:22101", Profile: suite.Stock, Repeat: "bcdissect conform", NoEntry: "the host wants other files", Results: []suite.Result{
+		{Case: cases[0], Verdict: suite.Pass},
+		{Case: cases[1], Verdict: suite.Skip, Why: "nobody could join", NoEntry: true},
+		{Case: cases[2], Verdict: suite.Skip, Why: "nobody could join", NoEntry: true},
+	}}
+	var b strings.Builder
+	if err := Conform(&b, r, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `host      127.0.0.1:22101
+profile   stock
+attention 2 cases need a client in the game, and nobody could join: the host wants other files
+
+query
+ Q-1    PASS      status query
+
+3 cases in 0s: 1 PASS, 2 SKIP
+`
+	if got := b.String(); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
 // Lists and reports are no wider than the terminal, whatever its width, and hold
 // the same text.
 func TestConformFits(t *testing.T) {
 	cases := suite.Cases()
-	r := &suite.Report{Host: "127.0.0.1:22101", Profile: suite.Stock, Repeat: "bcdissect conform localhost:22101"}
+	r := &suite.Report{
+		Host: "127.0.0.1:22101", Profile: suite.Stock, Repeat: "bcdissect conform localhost:22101",
+		NoEntry: strings.Repeat("it wants other files ", 9), Stopped: strings.Repeat("no time left ", 9),
+	}
 	for i, c := range cases {
 		res := suite.Result{Case: c, Verdict: suite.Verdict(i % 5), Why: strings.Repeat("a long reason ", 12), First: 1, Last: 2}
 		if res.Verdict == suite.Fail {
@@ -108,7 +137,7 @@ func TestConformFits(t *testing.T) {
 	if err := Conform(&wide, r, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, width := range []int{80, 120, 200} {
+	for _, width := range []int{60, 80, 120, 200} {
 		var list, rep strings.Builder
 		if err := errors.Join(Cases(&list, cases, Options{Width: width}), Conform(&rep, r, Options{Width: width})); err != nil {
 			t.Fatal(err)

@@ -241,12 +241,12 @@ func (t *T) until(within time.Duration, enough func() bool) bool { return t.r.un
 
 func (t *T) wait(d time.Duration) { t.r.until(d, nil) }
 
-// soon is how long an answer of the host may take: on a line that loses datagrams as long as the game's
-// first three retransmissions, after 1, 3 and 6 seconds.
+// soon is how long an answer of the host may take: on a line that loses datagrams as long as two
+// retransmissions, which leave after 1 and 3 seconds, or after 2 and 4.
 func (t *T) soon() time.Duration {
-	const third = 6500 * time.Millisecond
+	const second = 4500 * time.Millisecond
 	if t.r.lossy() {
-		return max(t.r.o.Timeout, third+2*t.r.trip)
+		return max(t.r.o.Timeout, second+2*t.r.trip)
 	}
 	return t.r.o.Timeout
 }
@@ -321,23 +321,26 @@ func (t *T) answered(enough func() bool) bool {
 }
 
 // loadedAs returns a loaded client with a name: its own if it is empty. A client that does not get on is
-// left to itself, and another one tries: with some hosts one lost datagram ends a join. The last one waits
-// as long as the game does.
+// left to itself, and another one tries: with some hosts one lost datagram ends a join. As long as the host has
+// let in none, the last one waits as long as the game does.
 func (t *T) loadedAs(name string) (c *client, err error) {
 	if !t.r.entered && t.r.barred {
 		return nil, t.noEntry()
 	}
-	const tries = 3
+	tries := 3
+	if t.r.entered {
+		tries = 4
+	}
 	for try := range tries {
 		if c, err = t.connectedAs(name, t.answer); err != nil {
 			return c, err
 		}
 		step := t.soon()
 		switch {
-		case try+1 == tries:
-			step = longestStep
-		case t.r.lossy():
+		case try+1 < tries && t.r.lossy():
 			step = max(t.r.o.Timeout, hungStep+2*t.r.trip)
+		case try+1 == tries && !t.r.entered:
+			step = longestStep
 		}
 		if t.load(c, step) {
 			return c, nil
@@ -588,6 +591,9 @@ func (t *T) progress(c *client) string {
 		return "it was sent GameInit (01), but no MissionInit (35)"
 	}
 	if n := len(c.games(msg.OpChecksumRequest)); n > 0 {
+		if t.r.entered {
+			return fmt.Sprintf("the host stops at request %d of the hashes, though it let others in", n)
+		}
 		return wantsFiles(fmt.Sprintf("stops at request %d of the hashes", n))
 	}
 	return "no checksum request came"

@@ -105,16 +105,14 @@ type runner struct {
 type awaited struct{ came, failed bool }
 
 // await waits for something as long as usual, or a few round trips if the host has never sent it.
-// It reports whether it came, and whether the wait was cut short.
-func (r *runner) await(p *awaited, usual time.Duration, enough func() bool) (came, cut bool) {
+func (r *runner) await(p *awaited, usual time.Duration, enough func() bool) {
 	const least, trips = 100 * time.Millisecond, 4
 	within := usual
 	if p.failed && !p.came {
 		within = min(usual, max(least, trips*r.trip))
 	}
-	came = r.until(within, enough)
+	came := r.until(within, enough)
 	p.came, p.failed = p.came || came, p.failed || !came
-	return came, within < usual
 }
 
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
