@@ -328,6 +328,28 @@ func TestOutputKilled(t *testing.T) {
 	}
 }
 
+// A kill, which no program can tidy up after, leaves no anonymous capture that was not
+// verified, other than under a name that says it is a draft, for its owner only.
+func TestAnonymizeKilled(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("bcdissect", "anonymize", "-", "-w", filepath.Join(dir, "anonymous.pcapng"))
+	b := fixtures.Read(t, "captures/join_flow.pcap")
+	fed(t, cmd, b[:len(b)/2])
+	for n := 0; entries(t, dir) < 1 && n < 1000; n++ {
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	all, err := os.ReadDir(dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("there are %v, %v", all, err)
+	}
+	info, err := all[0].Info()
+	if err != nil || !strings.HasPrefix(info.Name(), ".bcdissect-") || info.Mode() != 0o600 {
+		t.Errorf("%v is left, %v", info, err)
+	}
+}
+
 // outputKilled ends a command that reads a capture, while it writes a file.
 func outputKilled(t *testing.T, args ...string) {
 	t.Helper()

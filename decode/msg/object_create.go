@@ -1,9 +1,8 @@
 package msg
 
 import (
-	"slices"
-
 	"iter"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/names"

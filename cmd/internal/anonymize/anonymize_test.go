@@ -160,7 +160,7 @@ func TestLeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret = bytes.TrimSpace(secret)
-	for _, name := range captures(t) {
+	for _, name := range everyCapture(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			var k known
 			n := k.read(t, name)

@@ -347,7 +347,7 @@ func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
 			s.body[0] = body[0]
 		}
 	}
-	if r.Message != nil && !(c.Lengths && isBlank(r, body)) {
+	if r.Message != nil && (!c.Lengths || !isBlank(r, body)) {
 		r.Visit(&s.viewer, s)
 	}
 	s.body = append(append(s.body, s.bits...), byte(it.kind), byte(it.typ))
