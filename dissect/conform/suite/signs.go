@@ -66,10 +66,10 @@ const mostReused = mostCame
 
 // numbered notes the game message that a number of the host's stands for.
 func (c *client) numbered(key uint32, m *message) {
-	const wraps = 255 // whether the host counts further is the question of T-10
+	const wraps = 255 // whether the host counts further is the question of T-10; the last numbers before 0 may be lost
 	first, known := c.firsts[key]
 	switch {
-	case c.firsts == nil || m.Type != transport.Standard || c.used[0] >= wraps:
+	case c.firsts == nil || m.Type != transport.Standard || c.used[0] >= wraps || c.used[0]-m.Seq > wraps/2:
 	case !known && len(c.firsts) < mostSeen:
 		c.firsts[key] = m
 	case !known:
