@@ -42,7 +42,7 @@ func Plugin(w io.Writer, version, engine string) error {
 		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),
 		"@STANDARD@", number(uint8(transport.Standard)), "@ACK@", number(uint8(transport.Acknowledge)),
 		"@KEEPALIVE@", number(uint8(transport.DoNothing)), "@LEAVE@", number(uint8(transport.Leave)),
-		"@PEER@", number(t.byName["peer"].id), "@MESSAGE@", number(t.message.id), "@NAME@", number(t.byName["name"].id),
+		"@PLAYER@", number(t.player.id), "@PEER@", number(t.byName["peer"].id), "@MESSAGE@", number(t.message.id), "@NAME@", number(t.byName["name"].id),
 	).WriteString(w, pluginTemplate)
 	return err
 }

@@ -234,8 +234,12 @@ local function tell(item, id, v)
 	end
 end
 
+-- selected is the player and the ship of the frame whose details were shown last.
+local selected = {}
+
 -- show adds all items to a tree.
 local function show(tvb, tree)
+	selected.player, selected.ship = nil, nil
 	local raw = trailer.raw
 	local stack = { [0] = tree }
 	local pos, last = trailer.items, trailer.items + trailer.size
@@ -289,6 +293,11 @@ local function show(tvb, tree)
 				end
 			elseif v and not NAMED[id] and form ~= STRING then
 				explain(item, id, depth, v, range)
+			end
+			if id == @PLAYER@ then
+				selected.player = v
+			elseif TITLE[id] == "Object" and not selected.ship then
+				selected.ship = v
 			end
 			stack[depth + 1] = item
 		end
@@ -780,6 +789,36 @@ function bc.prefs_changed()
 			engine(config)
 		end
 	end
+end
+
+-- The menu: Tools, Bridge Commander.
+
+if engine and gui_enabled() then
+	local function menu(name, action)
+		register_menu("Bridge Commander/" .. name, action, MENU_TOOLS_UNSORTED)
+	end
+	for _, one in ipairs({
+		{ "Players, scores and damage", "session" }, { "Connections", "connections" }, { "Chat log", "chat" },
+	}) do
+		menu(one[1], function()
+			local window = TextWindow.new("Bridge Commander: " .. one[1])
+			local _, report = engine("report " .. one[2])
+			window:set(report or "")
+		end)
+	end
+	local function follow(what, form)
+		return function()
+			local of = selected[what]
+			if not of then
+				report_failure("Select a frame of a " .. what .. " first")
+				return
+			end
+			set_filter(format(form, of))
+			apply_filter()
+		end
+	end
+	menu("Follow this player", follow("player", "bc.player == %q"))
+	menu("Follow this ship", follow("ship", "bc.StateUpdate.object_id == 0x%08x"))
 end
 
 function bc.init()

@@ -43,6 +43,7 @@ func (c *Console) reset() {
 //	config KEY=VALUE…  begins a new capture with the preferences: ports, dialect,
 //	                hide (ship updates in the Info column), names (of players for addresses)
 //	reset           begins a new capture
+//	report KIND     a text about the capture: session, connections, chat
 //	choose ID…      the fields that a datagram with chosen fields shows
 //
 // Names of files stand in lines of their own.
@@ -58,6 +59,12 @@ func (c *Console) Command(text string) string {
 		return c.config(strings.Fields(rest))
 	case "reset":
 		c.reset()
+	case "report":
+		text, err := c.engine.Report(rest)
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		return text
 	case "choose":
 		return c.choose(strings.Fields(rest))
 	default:

@@ -244,3 +244,30 @@ func TestPreferences(t *testing.T) {
 		t.Errorf("%d datagrams of another port are shown", shown)
 	}
 }
+
+// Reports are about the whole capture.
+func TestReport(t *testing.T) {
+	e := New(dissect.Config{})
+	if text, err := e.Report("session"); err != nil || !strings.HasPrefix(text, "No datagram") {
+		t.Errorf("of nothing: %q, %v", text, err)
+	}
+	for _, d := range datagramsOf(t, "battle_mix.pcap.gz") {
+		e.Datagram(&d, false, e.Choose(nil))
+	}
+	for kind, want := range map[string][]string{ // battle_mix.truth.json: four bots, one host
+		"session": {"Bot0", "Bot1", "Bot2", "Bot3"}, "connections": {"Bot0", "Bot3"}, "chat": {"Chat"},
+	} {
+		text, err := e.Report(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %s: %.300s", kind, part, text)
+			}
+		}
+	}
+	if _, err := e.Report("weather"); err == nil {
+		t.Error("a report that is not known")
+	}
+}
