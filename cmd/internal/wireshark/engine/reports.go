@@ -12,8 +12,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// look is that of reports in a window of Wireshark.
-var look = table.Options{Width: 110}
+// look is that of reports: with fewer columns, the table of players has no damage.
+var look = table.Options{Width: 100}
 
 // Report returns a report about the capture so far, as a text: session,
 // connections or chat.
