@@ -10,14 +10,15 @@ import (
 
 // guards are the rules of bcdissect relay, by the model's name for them.
 var guards = [relay.Guards]*decode.Rule{
-	relay.GuardSender: {Name: "corrects-sender", Text: "puts the true sender into chat and teams that name another; the stock host passes them on as they are"},
-	relay.GuardText:   {Name: "cleans-chat", Text: "puts spaces in the place of line breaks and other control characters in chat; the stock host passes them on"},
-	relay.GuardOwner:  {Name: "corrects-owner", Text: "puts the true owner into creations that name another; the stock host passes them on as they are"},
-	relay.GuardObject: {Name: "refuses-others-objects", Text: "refuses creations, updates and destructions of the objects of other players; the stock host passes them on"},
-	relay.GuardName:   {Name: "corrects-names", Text: "makes names readable and unique by numbers, and puts the true id into them; the stock host passes them on as they are"},
-	relay.GuardRename: {Name: "limits-renames", Text: "passes on no name that the player has already, and one a second at most; the stock host passes all on"},
-	relay.GuardLeave:  {Name: "corrects-leave", Text: "puts the true id into a Disconnect that names another; the stock host passes it on as it is"},
-	relay.GuardFlood:  {Name: "limits-floods", Text: "drops messages of a client beyond its budget; the stock host passes all on"},
+	relay.GuardSender:  {Name: "corrects-sender", Text: "puts the true sender into chat and teams that name another; the stock host passes them on as they are"},
+	relay.GuardText:    {Name: "cleans-chat", Text: "puts spaces in the place of line breaks and other control characters in chat; the stock host passes them on"},
+	relay.GuardOwner:   {Name: "corrects-owner", Text: "puts the true owner into creations that name another; the stock host passes them on as they are"},
+	relay.GuardObject:  {Name: "refuses-others-objects", Text: "refuses creations, updates, actions and destructions of the objects of other players; the stock host passes them on"},
+	relay.GuardName:    {Name: "corrects-names", Text: "makes names readable and unique by numbers, and puts the true id into them; the stock host passes them on as they are"},
+	relay.GuardRename:  {Name: "limits-renames", Text: "passes on no name that the player has already, and one a second at most; the stock host passes all on"},
+	relay.GuardLeave:   {Name: "corrects-leave", Text: "puts the true id into a Disconnect that names another; the stock host passes it on as it is"},
+	relay.GuardAddress: {Name: "hides-addresses", Text: "puts zeros in the place of the address in names and leaves; the stock host tells every player the others' addresses"},
+	relay.GuardFlood:   {Name: "limits-floods", Text: "drops messages of a client beyond its budget; the stock host passes all on"},
 }
 
 // A departure is a message of the model in which a host that protects its players

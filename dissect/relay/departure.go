@@ -14,16 +14,17 @@ type Guard uint8
 
 // The guards.
 const (
-	GuardNone   Guard = iota
-	GuardSender       // chat and teams bear their true sender
-	GuardText         // chat holds no control characters
-	GuardOwner        // creations bear their true owner
-	GuardObject       // nobody creates, updates or removes the objects of others
-	GuardName         // names are readable and unique, and name their bearer
-	GuardRename       // names change at most once a second, and repetitions are not passed on
-	GuardLeave        // nobody leaves in the name of another
-	GuardFlood        // nobody sends more than its budget
-	Guards            // how many there are
+	GuardNone    Guard = iota
+	GuardSender        // chat and teams bear their true sender
+	GuardText          // chat holds no control characters
+	GuardOwner         // creations bear their true owner
+	GuardObject        // nobody creates, updates or removes the objects of others
+	GuardName          // names are readable and unique, and name their bearer
+	GuardRename        // names change at most once a second, and repetitions are not passed on
+	GuardLeave         // nobody leaves in the name of another
+	GuardAddress       // nobody is told the address of another
+	GuardFlood         // nobody sends more than its budget
+	Guards             // how many there are
 )
 
 // A Departure is a message that a host with guards changes or refuses.
@@ -88,5 +89,5 @@ func (p *peer) misnamed() *Departure {
 	if bytes.Equal(p.naming, p.told) {
 		return nil
 	}
-	return &Departure{Guard: GuardName, Type: transport.NameChange, Body: p.naming, Instead: p.told}
+	return &Departure{Guard: p.corrected, Type: transport.NameChange, Body: p.naming, Instead: p.told}
 }

@@ -286,9 +286,9 @@ func TestForgedConnects(t *testing.T) {
 		})
 		s.unharmed()
 		in, out := 0, 0
-		for addr, bytes := range s.from {
+		for addr, size := range s.from {
 			if addr.Port() == 5000 {
-				in, out = in+bytes, out+s.to[addr]
+				in, out = in+size, out+s.to[addr]
 			}
 		}
 		if out > in {
@@ -300,5 +300,34 @@ func TestForgedConnects(t *testing.T) {
 			}
 			t.Logf("%d a second: in after %v; %d bytes in, %d out", perSecond, took[p], in, out)
 		}
+	}
+}
+
+// A client that acknowledges each message once gives no signs. It is not thrown
+// out or silenced either, and a burst of guesses does not speak for it.
+func TestForgeriesWithoutSigns(t *testing.T) {
+	for _, tt := range forgeries {
+		switch tt.name {
+		case "leave", "short leave", "kick", "chat without a number", "connects, and every id":
+		default:
+			continue // its numbers have eight bits
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := besiegeMixed(t, []bool{false, true, false}, relay.Config{})
+			s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+			f := &forger{siege: s, victim: s.chatters[1]}
+			forged := s.forgedLines()
+			s.events = nil
+			s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
+			s.unharmed()
+			s.told(f.victim)
+			if *forged > 0 {
+				t.Errorf("%d forged lines got through", *forged)
+			}
+			if _, longest := s.echo(); longest > 1500*time.Millisecond {
+				t.Errorf("a line takes %v to come back", longest)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"fmt"
+	"hash/fnv"
 	"math/bits"
 	"time"
 
@@ -17,14 +18,14 @@ import (
 // shows that somebody guesses. From then on the host believes a datagram from
 // that address only with a sign of the player: see [arq.Endpoint.Challenge].
 const (
-	suspectFor     = time.Minute           // after the last wrong id
-	challengeEvery = 30 * time.Millisecond // so that hardly a datagram of the game's leaves without a sign
-	challengeFast  = 10 * time.Millisecond // the same until acknowledgements are repeated often
-	fastFor        = 2 * time.Second
-	answersWithin  = 3 * time.Second  // a client that answers no challenge for so long will answer none
-	answersAmong   = 16               // datagrams that came since
-	reportedIDs    = 2                // wrong ids; a single one may be an accident
-	forgetIDs      = 10 * time.Second // an id that the address had before is no guess
+	suspectFor     = time.Minute            // after the last wrong id
+	challengeEvery = 30 * time.Millisecond  // so that hardly a datagram of the game's leaves without a sign
+	challengeFast  = 10 * time.Millisecond  // the same until acknowledgements are repeated often
+	fastFor        = 2 * time.Second        // the game repeats an acknowledgement on its own twice, and then in other datagrams
+	contestedFor   = 700 * time.Millisecond // after a wrong id, how long messages of its kind are not believed without a sign
+	repeatedAfter  = 500 * time.Millisecond // from a message to its repetition
+	reportedIDs    = 2                      // wrong ids; a single one may be an accident
+	forgetIDs      = 10 * time.Second       // an id that the address had before is no guess
 )
 
 // Leaves. The game's clients repeat theirs every second until it is acknowledged.
@@ -42,23 +43,29 @@ const (
 
 // A forgery is what the host knows of others who use a player's address.
 type forgery struct {
-	began  time.Time // the first wrong id of a row
-	last   time.Time // the last one
-	ids    [2]uint64 // a bit for each wrong id
-	wrong  int       // datagrams with them
-	told   bool
-	asked  time.Time // when the player was challenged last
-	kinds  kinds     // of messages with wrong ids, until the first sign
-	looked int       // datagrams with wrong ids that were looked into
-	held   [][]byte  // datagrams with the right id that came before the first sign
-	heard  int       // datagrams with the right id since the row began
-	signed time.Time // when the last sign came
+	began time.Time // the first wrong id of a row
+	last  time.Time // the last one
+	ids   [2]uint64 // a bit for each wrong id
+	told  bool
+	asked time.Time // when the player was challenged last
+
+	contested [kindCount]time.Time // when a message of each kind last came with a wrong id
+	second    time.Time            // in which looked counts
+	looked    int                  // datagrams with wrong ids that were looked into
+	refused   [refusedMost]refused // messages that were not believed
+	next      int                  // of them to be replaced
 }
 
-// Bounds of the time until the first sign.
+// A refused message had the right id and was not believed.
+type refused struct {
+	hash uint64
+	at   time.Time
+}
+
+// Bounds of what the host remembers of a forgery.
 const (
-	lookedAtMost = 512
-	heldAtMost   = 16
+	lookedAtMost = 512 // a second
+	refusedMost  = 32
 )
 
 // kinds are what a forger wants, a bit for each.
@@ -69,7 +76,9 @@ const (
 	kindGame                    // to speak for the player
 	kindName                    // to rename it
 	kindLeave                   // to be rid of it
+	kindNone                    // nothing
 	allKinds  = kindAck | kindGame | kindName | kindLeave
+	kindCount = 4
 )
 
 // kindOf returns what a message is good for.
@@ -85,7 +94,7 @@ func kindOf(t transport.Type) kinds {
 		return kindLeave
 	case transport.DoNothing:
 	}
-	return 0
+	return kindNone
 }
 
 // A farewell is a leave that does not count yet.
@@ -107,17 +116,16 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	}
 	f := &p.forgery
 	if !h.suspected(p) {
-		*f = forgery{began: h.now, signed: f.signed}
+		*f = forgery{began: h.now}
 	}
 	h.look(f, datagram)
 	f.last = h.now
-	f.wrong++
 	f.ids[id/64%2] |= 1 << (id % 64)
 	if !f.told && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
 		f.told = true
 		h.report(Forged, p, fmt.Sprintf("somebody forges %q: wrong ids come from its address", wire.WideText(p.alias)))
 	}
-	if !h.silentOnSigns(p) {
+	if h.signs(p) {
 		p.goodbye = farewell{} // it has come without a sign
 	}
 	h.challenge(p)
@@ -126,7 +134,7 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 // challenge asks a player whose address others use for a sign, if it is time to,
 // and returns when it is the next time; zero for never.
 func (h *Host) challenge(p *peer) (next time.Time) {
-	if !h.suspected(p) || p.phase == Leaving || h.silentOnSigns(p) {
+	if !h.suspected(p) || p.phase == Leaving || p.openBC() {
 		return next
 	}
 	f, every := &p.forgery, challengeEvery
@@ -141,46 +149,77 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 	return f.asked.Add(every)
 }
 
-// silentOnSigns reports whether a client answers no challenges. Such a client is
-// believed as if nobody used its address.
-func (h *Host) silentOnSigns(p *peer) bool {
-	f := &p.forgery
-	return p.openBC() || f.signed.IsZero() && f.heard >= answersAmong && h.now.Sub(f.began) >= answersWithin && p.phase == Playing
+// signs reports whether a client's datagrams have signs: those of the game do,
+// which repeat acknowledgements in whatever they send.
+func (h *Host) signs(p *peer) bool {
+	s := p.link.Stats()
+	return !p.openBC() && s.Acknowledged > 0 && s.Again >= s.Acknowledged
 }
 
-// believed reports whether a deciphered datagram with a player's id comes from
-// the player, as far as the host can tell.
-func (h *Host) believed(p *peer, plain []byte) bool {
-	if !h.suspected(p) {
-		return true
+// doubted returns which messages of a deciphered datagram with a player's id are
+// not to be believed: it may come from somebody else.
+func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
+	if !h.suspected(p) || p.link.Signed(h.now, plain) == arq.TrueSign {
+		return 0
 	}
 	f := &p.forgery
-	f.heard++
-	if h.silentOnSigns(p) {
-		return true
+	if h.signs(p) && h.now.Sub(f.began) >= fastFor {
+		return allKinds | kindNone
 	}
-	if p.link.Signed(h.now, plain) == arq.TrueSign {
-		if first := f.signed.Before(f.began); first {
-			f.signed = h.now
-			h.believe(p)
+	if h.signs(p) {
+		k = kindLeave
+	}
+	for i, at := range f.contested {
+		if h.now.Sub(at) < contestedFor {
+			k |= 1 << i
 		}
-		f.signed = h.now
-		return !p.gone
 	}
-	if f.signed.Before(f.began) && len(f.held) < heldAtMost {
-		f.held = append(f.held, bytes.Clone(plain))
+	if k&^kindAck != 0 && h.repeated(f, plain, k) && !h.signs(p) {
+		return k & kindAck
 	}
-	return false
+	return k
 }
 
-// look notes what a datagram with a wrong id is good for. It does so until the
-// player has given its first sign.
+// repeated notes the numbered messages of a datagram that is not believed. It
+// reports whether one of them has come before, long enough ago to be repeated by
+// a client that has had no acknowledgement.
+func (h *Host) repeated(f *forgery, plain []byte, k kinds) (yes bool) {
+	split, err := transport.Split(plain)
+	for err == nil {
+		var m transport.Message
+		var ok bool
+		if m, ok, err = split.Next(); err != nil || !ok {
+			break
+		}
+		if !m.HasSeq || kindOf(m.Type)&k&^kindAck == 0 {
+			continue
+		}
+		hash := fnv.New64a()
+		_, _ = hash.Write([]byte{byte(m.Type), byte(m.Seq), byte(m.Seq >> 8), m.Index}) // it never fails
+		_, _ = hash.Write(m.Body)
+		sum, known := hash.Sum64(), false
+		for i := range f.refused {
+			if r := &f.refused[i]; r.hash == sum && !r.at.IsZero() {
+				known, yes = true, yes || h.now.Sub(r.at) >= repeatedAfter
+			}
+		}
+		if !known {
+			f.refused[f.next] = refused{sum, h.now}
+			f.next = (f.next + 1) % refusedMost
+		}
+	}
+	return yes
+}
+
+// look notes what a datagram with a wrong id is good for.
 func (h *Host) look(f *forgery, datagram []byte) {
-	if !f.signed.Before(f.began) || f.kinds == allKinds {
-		return
+	if h.now.Sub(f.second) >= time.Second {
+		f.second, f.looked = h.now, 0
 	}
 	if f.looked++; f.looked > lookedAtMost {
-		f.kinds = allKinds
+		for i := range f.contested {
+			f.contested[i] = h.now
+		}
 		return
 	}
 	h.wrong = cipher.Decrypt(h.wrong[:0], datagram)
@@ -191,18 +230,8 @@ func (h *Host) look(f *forgery, datagram []byte) {
 		if m, ok, err = split.Next(); err != nil || !ok {
 			return
 		}
-		f.kinds |= kindOf(m.Type)
-	}
-}
-
-// believe takes the datagrams that came with a player's id before its first sign,
-// without messages of those kinds that came with wrong ids, too.
-func (h *Host) believe(p *peer) {
-	held := p.forgery.held
-	p.forgery.held = nil
-	for _, plain := range held {
-		if !p.gone {
-			h.takeAll(p, plain, p.forgery.kinds)
+		if k := kindOf(m.Type); k != 0 && k != kindNone {
+			f.contested[bits.TrailingZeros8(uint8(k))] = h.now
 		}
 	}
 }
@@ -219,13 +248,16 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 		return false
 	}
 	suspected := h.suspected(p)
-	if !h.cfg.Public || !p.known() || p.phase == Leaving || suspected && !h.silentOnSigns(p) {
+	if !h.cfg.Public || !p.known() || p.phase == Leaving || suspected && h.signs(p) {
 		return false // a leave from an address that others use has come with a sign
 	}
 	f := &p.goodbye
 	switch {
 	case f.at.IsZero():
 		f.m, f.at, f.wait = *m, h.now, p.usualSilence()
+		if suspected {
+			f.wait = max(f.wait, idleSilence)
+		}
 		f.m.Body = bytes.Clone(m.Body)
 		return true
 	case suspected || h.now.Sub(f.at) < leaveRepeated:

@@ -27,7 +27,7 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 		}
 		return v
 	}
-	if a, ok := parsed.(actor); ok && h.cfg.Public {
+	if a, ok := parsed.(actor); ok && h.guards() {
 		return h.judgeActor(p, a)
 	}
 	switch t := parsed.(type) {
@@ -113,13 +113,17 @@ func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wron
 	return v
 }
 
+// guards reports whether the host has the guards of a public one, or tells where
+// such a host departs from the captured one.
+func (h *Host) guards() bool { return h.cfg.Public || h.cfg.Captured && h.cfg.Departs != nil }
+
 // An actor is a message in which an object of the sender's acts.
 type actor interface{ Actor() wire.ObjectID }
 
 // acts reports whether messages of this kind are passed on only for objects of
 // their sender: those that each client sends of its own ship.
 func (h *Host) acts(spec *decode.Spec) bool {
-	return h.cfg.Public && spec != nil && (spec.Relay == decode.RelayForward || spec.Code == msg.OpExplosion)
+	return h.guards() && spec != nil && (spec.Relay == decode.RelayForward || spec.Code == msg.OpExplosion)
 }
 
 // judgeActor refuses messages in which the object of another client acts, and

@@ -116,24 +116,25 @@ type peer struct {
 	doomed  bool      // it will be put out
 	gone    bool
 
-	link    *arq.Endpoint
-	born    time.Time
-	heard   time.Time
-	active  time.Time     // when it last did more than acknowledge
-	pace    time.Duration // from the time before that
-	left    time.Time
-	moved   time.Time // when its join last got further
-	name    []byte    // UTF-16 little-endian
-	naming  []byte    // body of its last NameChange
-	told    []byte    // the same as others are told, other than it only for a captured client
-	alias   []byte    // its name as others know it
-	renamed bool      // others know it by another name than it wanted
-	team    uint8
-	hasTeam bool
-	said    [EventKinds]int // complaints
-	bogus   int             // acknowledgements that are paid for
-	owed    int             // messages that it got; its budget is still to be credited with their acknowledgements
-	budget  budget
+	link      *arq.Endpoint
+	born      time.Time
+	heard     time.Time
+	active    time.Time     // when it last did more than acknowledge
+	pace      time.Duration // from the time before that
+	left      time.Time
+	moved     time.Time // when its join last got further
+	name      []byte    // UTF-16 little-endian
+	naming    []byte    // body of its last NameChange
+	told      []byte    // the same as others are told, other than it only for a captured client
+	corrected Guard     // why what others are told differs
+	alias     []byte    // its name as others know it
+	renamed   bool      // others know it by another name than it wanted
+	team      uint8
+	hasTeam   bool
+	said      [EventKinds]int // complaints
+	bogus     int             // acknowledgements that are paid for
+	owed      int             // messages that it got; its budget is still to be credited with their acknowledgements
+	budget    budget
 
 	objects []object
 	objectB int
@@ -242,14 +243,11 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		}
 	}
 	h.plain = cipher.Decrypt(h.plain[:0], datagram)
-	switch {
-	case p == nil:
+	if p == nil {
 		h.takeUnassigned(from, h.plain)
-	case !h.believed(p, h.plain):
-		h.drop(DropForged)
-	default:
-		h.takeAll(p, h.plain, 0)
+		return
 	}
+	h.takeAll(p, h.plain, h.doubted(p, h.plain))
 }
 
 // takeUnassigned takes a deciphered datagram without an id.
@@ -281,14 +279,26 @@ func (h *Host) takeAll(p *peer, plain []byte, except kinds) {
 	h.takeRest(p, &split, except)
 }
 
+// takeRest takes the messages that are left. A datagram counts as forged if it
+// has none that are believed.
 func (h *Host) takeRest(p *peer, split *transport.Splitter, except kinds) {
+	taken := except == 0
 	for {
 		m, ok, err := split.Next()
-		if err != nil {
+		switch {
+		case err != nil:
 			h.drop(DropMalformed) // the messages before stand, as in the game
 			return
+		case !ok:
+			if !taken {
+				h.drop(DropForged)
+			}
+			return
+		case kindOf(m.Type)&except != 0:
+			continue
 		}
-		if !ok || kindOf(m.Type)&except == 0 && !h.take(p, &m) {
+		taken = true
+		if !h.take(p, &m) {
 			return
 		}
 	}

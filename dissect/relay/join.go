@@ -401,7 +401,7 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		return
 	}
 	own := transport.Identity{ID: h.self(p), Addr: id.Addr, Name: bytes.Clone(id.Name)}
-	if h.cfg.Public {
+	if h.guards() {
 		own.Addr = [4]byte{} // the others have no use for it, and could attack it
 	}
 	openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
@@ -433,7 +433,10 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		h.departs(p, &Departure{Guard: GuardRename, Type: transport.NameChange, Body: body})
 	}
 	if p.name, p.naming = bytes.Clone(id.Name), body; !again {
-		p.alias, p.told = own.Name, told
+		p.alias, p.told, p.corrected = own.Name, told, GuardName
+		if own.ID == id.ID && bytes.Equal(own.Name, id.Name) {
+			p.corrected = GuardAddress
+		}
 		h.departs(p, p.misnamed())
 	}
 	h.report(Named, p, "")

@@ -569,9 +569,9 @@ func TestReflection(t *testing.T) {
 			}
 		}
 		if n%10000 == 9999 {
-			for a, bytes := range out {
-				if bytes > 4*in[a]+full {
-					t.Errorf("in ten seconds %v is sent %d bytes for %d", a, bytes, in[a])
+			for a, size := range out {
+				if size > 4*in[a]+full {
+					t.Errorf("in ten seconds %v is sent %d bytes for %d", a, size, in[a])
 				}
 			}
 			clear(in)

@@ -44,9 +44,17 @@ func (r *Recorder) Note(now time.Time, from, to netip.AddrPort, payload []byte) 
 	r.noted++
 	if r.file != nil {
 		r.check(r.packets.Write(now, from, to, payload))
+		r.packets.Comment = ""
 	}
 	if r.Feed != nil {
 		r.Feed.Put(now, from, to, payload)
+	}
+}
+
+// Remark has the next datagram recorded with a comment.
+func (r *Recorder) Remark(text string) {
+	if r.packets != nil {
+		r.packets.Comment = text
 	}
 }
 

@@ -373,6 +373,9 @@ func (s *Server) Event(e relay.Event) {
 	if e.Text != "" {
 		fmt.Fprintf(&b, ": %s", e.Text)
 	}
+	if e.Kind == relay.Forged {
+		s.Remark(b.String())
+	}
 	s.Log.Say("%s", b.String())
 }
 

@@ -113,6 +113,7 @@ type Stats struct {
 	Early         int // held until those before them came
 	Refused       int // outside the window, beyond a limit, or impossible
 	Acknowledged  int
+	Again         int // acknowledgements of messages that were acknowledged before
 	Bogus         int // acknowledgements of messages never sent
 	Challenged    int // messages of challenges
 

@@ -109,6 +109,8 @@ func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header) {
 	}
 	if !e.eight && int16(h.Seq-e.next[class]) >= 0 {
 		e.stats.Bogus++
+	} else {
+		e.stats.Again++
 	}
 }
 

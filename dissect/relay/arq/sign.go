@@ -3,6 +3,7 @@ package arq
 import (
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -19,9 +20,7 @@ const (
 	behindAtLeast = 0x0400          // and how close they come
 )
 
-// challengeBody is the body of a challenge: an opcode that the game does not
-// have, in case that a client of another kind delivers it.
-var challengeBody = []byte{0xFF}
+var challengeBody = msg.Challenge()
 
 // A challenge was sent at a time; 0 for none.
 type challenge struct {
