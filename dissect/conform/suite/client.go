@@ -409,12 +409,15 @@ func (c *client) say(body []byte) { c.SendBody(c.now(), true, body) }
 // base returns the first object of the client's range.
 func (c *client) base() wire.ObjectID { return wire.FirstObject(c.Slot) }
 
-// adapt returns a message, in hexadecimal digits, with the client's own objects: in it those of
-// slot 0.
+// adapt returns a message, in hexadecimal digits, with the client's own id as the shooter, and its own
+// objects: in it those of slot 0.
 func (c *client) adapt(text string) []byte {
 	body := unhex(text)
 	res := gameMessage(body).decoded()
 	new(decode.Viewer).Show(res.Message, body, 1, res.Dialect, decode.FieldFunc(func(f *decode.Field) {
+		if f.Name == "firing_player" { // hosts may correct it
+			body[f.Off] = c.ID
+		}
 		id := wire.ObjectID(f.Uint)
 		if slot, owned := id.Slot(); f.Kind == decode.KindObject && owned && slot == 0 {
 			binary.LittleEndian.PutUint32(body[f.Off:], uint32(id-wire.FirstObject(0)+c.base()))

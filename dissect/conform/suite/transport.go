@@ -104,9 +104,14 @@ func connectAcked(t *T) {
 	t.show(t.c.acksOf(true, 0)[0].frame)
 }
 
-// toldName returns the NameChanges of another client that have been delivered.
+// toldName returns the NameChanges of another client that have been delivered. A host of the profile
+// playable may hide the address in them.
 func (c *client) toldName(naming *message) messages {
-	return c.controls(transport.NameChange).where(func(m *message) bool { return bytes.Equal(m.Body, naming.Body) })
+	hidden := []byte(nil)
+	if who, _ := read[*transport.Identity](naming); who != nil && c.t.r.o.Profile == Playable {
+		hidden = controlBody(&transport.Identity{ID: who.ID, Name: who.Name})
+	}
+	return c.controls(transport.NameChange).where(func(m *message) bool { return bytes.Equal(m.Body, naming.Body) || bytes.Equal(m.Body, hidden) })
 }
 
 func nameEchoed(t *T) {
