@@ -323,7 +323,7 @@ man: ## write the manual, a page for each command, into dist/man
 	echo '{"Replace": {"cmd/bcdissect/man.go": "$(PACKAGING)/man/man.go"}}' >"$$dir/overlay.json" && \
 	SOURCE_DATE_EPOCH=$(PACKAGE_TIME) $(GO) run -overlay "$$dir/overlay.json" -mod=mod -modfile "$$dir/go.mod" ./cmd/bcdissect dist/man
 
-packages: build cross man licence-texts ## make archives, deb, rpm, formula, manifest and checksums in dist/packages
+packages: build cross man licence-texts engine-parts ## make archives, deb, rpm, formula, manifest and checksums in dist/packages
 	@rm -rf dist/completions && mkdir -p dist/completions
 	@bin/bcdissect completion bash >dist/completions/bcdissect.bash
 	@bin/bcdissect completion zsh >dist/completions/_bcdissect
@@ -344,6 +344,13 @@ wireshark-engine: ## the library with which Wireshark shows all fields of raw ca
 	else \
 		echo "make: no engine for Windows: $(MINGW) (Debian's package is gcc-mingw-w64-x86-64) is not installed" >&2; \
 	fi
+
+# Packages hold the engines that could be built here: other processors and macOS
+# need a C compiler of their own.
+engine-parts: wireshark-engine
+	@rm -rf dist/engine && mkdir -p dist/engine/$$($(GO) env GOOS)_$$($(GO) env GOARCH) dist/engine/windows_amd64
+	@cp bin/bcdissect-engine.so dist/engine/$$($(GO) env GOOS)_$$($(GO) env GOARCH)/
+	@! test -e bin/bcdissect-engine.dll || cp bin/bcdissect-engine.dll dist/engine/windows_amd64/
 
 MINGW ?= x86_64-w64-mingw32-gcc
 

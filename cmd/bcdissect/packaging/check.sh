@@ -40,6 +40,7 @@ fi
 mkdir "$dir/archive"
 tar -xzf $folder/bcdissect_*.tar.gz -C "$dir/archive"
 try "$dir/archive/bcdissect"
+test -s "$dir/archive/bcdissect-engine.so"
 test -s "$dir/archive/man/bcdissect-read.1"
 test -s "$dir/archive/completions/bcdissect.bash"
 grep -q 'Apache License' "$dir/archive/licences.txt"
@@ -50,6 +51,7 @@ fi
 
 if has rpm "the rpm is not checked"; then
 	rpm -qlp $folder/*.rpm | grep -qx /usr/bin/bcdissect
+	rpm -qlp $folder/*.rpm | grep -qx /usr/lib/bcdissect/bcdissect-engine.so
 	rpm -K --nosignature $folder/*.rpm
 fi
 if has systemd-analyze "the unit is not checked" && has dpkg-deb "the unit is not checked"; then

@@ -188,9 +188,13 @@ func (r *release) linux(platforms []string) error {
 		if !ok {
 			continue
 		}
+		config, err := r.nfpmConfig(folder, p)
+		if err != nil {
+			return err
+		}
 		for _, form := range []string{"deb", "rpm"} {
 			cmd := exec.Command("go", "run", r.nfpm, "package",
-				"-f", "cmd/bcdissect/packaging/nfpm.yaml", "-p", form, "-t", filepath.Join(r.out, r.name(p)+"."+form))
+				"-f", config, "-p", form, "-t", filepath.Join(r.out, r.name(p)+"."+form))
 			cmd.Env = append(os.Environ(), "ARCH="+processor, "VERSION="+r.version, "AUTHORS="+authors,
 				fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.time.Unix()))
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -199,6 +203,39 @@ func (r *release) linux(platforms []string) error {
 		}
 	}
 	return nil
+}
+
+// engine returns the path of the engine for a platform, "" if it was not built.
+func (r *release) engine(platform string) string {
+	name := "bcdissect-engine.so"
+	if windows(platform) {
+		name = "bcdissect-engine.dll"
+	}
+	file := filepath.Join(r.dist, "engine", platform, name)
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	return file
+}
+
+// nfpmConfig returns the configuration of nfpm for a platform: with the engine, if it
+// was built. The engine needs the C library.
+func (r *release) nfpmConfig(folder, platform string) (string, error) {
+	const config = "cmd/bcdissect/packaging/nfpm.yaml"
+	engine := r.engine(platform)
+	if engine == "" {
+		return config, nil
+	}
+	b, err := os.ReadFile(config)
+	if err != nil {
+		return "", err
+	}
+	text := strings.NewReplacer(
+		"contents:\n", "contents:\n  - {src: "+engine+", dst: /usr/lib/bcdissect/bcdissect-engine.so, file_info: {mode: 0644}}\n",
+		"overrides:\n  deb:\n", "overrides:\n  deb:\n    depends: [\"libc6 (>= 2.34)\"]\n",
+	).Replace(string(b))
+	name := filepath.Join(folder, "nfpm_"+platform+".yaml")
+	return name, os.WriteFile(name, []byte(text), 0o644)
 }
 
 // packed returns bytes as gzip, without name and time.
@@ -234,6 +271,9 @@ func (r *release) members(platform string) (all []member, err error) {
 		"CHANGELOG.md": "CHANGELOG.md",
 		"LICENSE":      "LICENSE",
 		"licences.txt": filepath.Join(r.dist, "licences.txt"),
+	}
+	if engine := r.engine(platform); engine != "" {
+		from[filepath.Base(engine)] = engine
 	}
 	for _, folder := range []string{"man", "completions"} {
 		if folder == "man" && windows(platform) {
