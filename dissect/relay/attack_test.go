@@ -555,8 +555,19 @@ func TestSixteen(t *testing.T) {
 	if long() {
 		d = 10 * time.Minute
 	}
+	for _, loss := range []float64{0, 0.05, 0.15} {
+		t.Run(fmt.Sprintf("%.0f %% lost", 100*loss), func(t *testing.T) {
+			t.Parallel()
+			sixteen(t, d, loss)
+		})
+	}
+}
+
+// sixteen has sixteen players fight on a network that loses, doubles and reorders.
+func sixteen(t *testing.T, d time.Duration, loss float64) {
+	t.Helper()
 	w := newWorld(t, 3, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
-	w.trouble = relay.Trouble{Loss: 0.05, Duplicate: 0.05, Reorder: 0.1, Delay: 20 * time.Millisecond, Jitter: 20 * time.Millisecond}
+	w.trouble = relay.Trouble{Loss: loss, Duplicate: 0.05, Reorder: 0.1, Delay: 20 * time.Millisecond, Jitter: 20 * time.Millisecond}
 	var all []*player
 	for range relay.MaxPlayers {
 		all = append(all, w.add(false))

@@ -692,3 +692,8 @@ func TestDamage(t *testing.T) {
 		})
 	}
 }
+
+// guestAddr returns an address that nobody else has.
+func (w *world) guestAddr(n int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}), uint16(20000+n%40000))
+}
