@@ -101,3 +101,40 @@ func TestJumpingClock(t *testing.T) {
 		}
 	}
 }
+
+// A system that has no room for datagrams, or fails to read them, now and then for
+// a second: what was acknowledged is not lost, and memory stays as it is.
+func TestFailingSocket(t *testing.T) {
+	w := newWorld(t, 5, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
+	w.trouble = relay.Trouble{Delay: 20 * time.Millisecond}
+	var all []*player
+	for range 8 {
+		all = append(all, w.add(false))
+	}
+	w.join(all...)
+	var early uint64
+	for minute := range 10 {
+		seconds := 0
+		w.fails = func() bool { // a whole second in seven, and a tenth of the rest
+			seconds = int(w.now.Sub(began) / time.Second)
+			return seconds%7 == 3 || w.rand.IntN(10) == 0
+		}
+		w.fight(10*time.Second, all...)
+		w.fails = nil
+		w.settle()
+		if minute == 2 {
+			early = heap()
+		}
+	}
+	for _, a := range all {
+		for _, b := range all {
+			if got := b.seen[relaytest.Forward][a.forward()]; a != b && got.last != a.Last(relaytest.Forward) {
+				t.Errorf("%s got up to %d of %s, want %d", b.Name, got.last, a.Name, a.Last(relaytest.Forward))
+			}
+		}
+	}
+	w.fine()
+	if late := heap(); late > early+(1<<20) {
+		t.Errorf("%d KiB are in use, %d after three minutes", late>>10, early>>10)
+	}
+}

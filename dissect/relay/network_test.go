@@ -38,6 +38,7 @@ type world struct {
 	byAddr  map[netip.AddrPort]*player
 	events  []relay.Event
 
+	fails    func() bool                                // whether the host's socket fails now; nil for never
 	tap      func(from netip.AddrPort, datagram []byte) // is told of what the host is sent; nil for nobody
 	from, to map[netip.AddrPort]int                     // bytes that an address sent to the host and got
 }
@@ -161,6 +162,9 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 			if !ok {
 				break
 			}
+			if a.To == hostAddr && w.fails != nil && w.fails() {
+				continue
+			}
 			if a.To == hostAddr {
 				w.from[a.From] += len(a.Datagram)
 				if w.tap != nil {
@@ -176,6 +180,9 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 			to, datagram, ok := w.host.Send()
 			if !ok {
 				break
+			}
+			if w.fails != nil && w.fails() {
+				continue
 			}
 			w.to[to] += len(datagram)
 			if len(datagram) > 512 && datagram[0] != '\\' {

@@ -27,6 +27,7 @@ const (
 	waitingAtMost = 1024    // datagrams that wait for the host
 	batch         = 256     // of them that the host takes before it answers
 	badReads      = 100     // one after another, after which the socket is broken
+	badPause      = 50 * time.Millisecond
 	eventsAtOnce  = 50      // that are said in a second
 	oddAtMost     = 100     // datagrams without a session that are recorded in a second
 	farewell      = time.Second
@@ -123,6 +124,7 @@ func (s *Server) receive() {
 				s.broken <- fmt.Errorf("receiving: %w", cli.Plain(err))
 				return
 			}
+			time.Sleep(badPause) // the system may recover
 		case data == &spare:
 			s.dropped.Add(1)
 		default:
