@@ -14,7 +14,7 @@ type Decrypter struct {
 	*capture.Copy
 	pipeline *dissect.Pipeline
 	notes    *wireshark.Annotator       // nil for none
-	clear    bool                       // they are deciphered already
+	clear    bool                       // they are deciphered already, or stay as they are
 	wanted   func(*dissect.Record) bool // nil for all
 	plain    []byte
 	done     int // deciphered
@@ -30,6 +30,9 @@ func NewDecrypter(to *capture.Copy, cfg dissect.Config, notes *wireshark.Annotat
 // Counts returns how many datagrams were deciphered, and how many stay as they are
 // since they are in IP fragments.
 func (d *Decrypter) Counts() (done, left int) { return d.done, d.left }
+
+// LeaveEnciphered makes the decrypter write datagrams as they are.
+func (d *Decrypter) LeaveEnciphered() { d.clear = true }
 
 // LeaveOut makes the decrypter leave out datagrams of the game without a wanted
 // record.

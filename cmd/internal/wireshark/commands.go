@@ -47,6 +47,24 @@ func engineOf(program string) string {
 	return ""
 }
 
+// engineInstalled reports whether install has put the engine into the user's folders.
+func engineInstalled() bool {
+	p := new(place)
+	if p.usualHere() != nil {
+		return false
+	}
+	r, err := recordAt(p)
+	if err != nil {
+		return false
+	}
+	for path := range r.Files {
+		if _, err := os.Stat(path); err == nil && filepath.Base(path) == engineName() {
+			return true
+		}
+	}
+	return false
+}
+
 // artefacts returns the named Wireshark, or the first that is found, with the files
 // for it.
 func artefacts(of string) (*place, []artefact, error) {

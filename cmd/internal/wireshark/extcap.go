@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
@@ -255,7 +256,9 @@ func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 
 	o := live.WriterOptions()
 	o.Application, o.Filter, o.Start = "bcdissect "+cli.Version(), e.filter, time.Now()
-	st := newStream(pipe, cfg, &e.Selection)
+	// The plugin's own preferences say how the engine reads the traffic.
+	usual := cfg.Dialect == decode.Undecided && len(cfg.Ports) == 0 && len(e.Defined) == 0 && !cfg.Clear
+	st := newStream(pipe, cfg, &e.Selection, usual && engineInstalled())
 	st.idle = live.Idle
 	live.Tap(st, &o)
 	for err == nil {

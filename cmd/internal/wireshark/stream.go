@@ -19,11 +19,19 @@ type stream struct {
 }
 
 // newStream returns a stream into a pipe, which Close closes. A datagram of the
-// game is left out if none of its records is wanted.
-func newStream(pipe io.WriteCloser, cfg dissect.Config, wanted *cli.Selection) *stream {
-	o := capture.CopyOptions{Hold: true, Longer: true, Comments: []string{capture.ClearMark}}
-	notes := wireshark.NewAnnotator(wireshark.Options{})
+// game is left out if none of its records is wanted. Frames stay raw for a plugin
+// with the engine, and are annotated for one without.
+func newStream(pipe io.WriteCloser, cfg dissect.Config, wanted *cli.Selection, raw bool) *stream {
+	o := capture.CopyOptions{Hold: true}
+	var notes *wireshark.Annotator
+	if !raw {
+		o.Longer, o.Comments = true, []string{capture.ClearMark}
+		notes = wireshark.NewAnnotator(wireshark.Options{})
+	}
 	d := extract.NewDecrypter(capture.NewCopy("pipe", pipe, o), cfg, notes)
+	if raw {
+		d.LeaveEnciphered()
+	}
 	d.LeaveOut(wanted.Match)
 	return &stream{Decrypter: d}
 }

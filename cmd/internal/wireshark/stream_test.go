@@ -3,6 +3,8 @@ package wireshark
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,7 +41,7 @@ func streamed(t *testing.T, file string, options ...string) (pipe *buffer, frame
 		t.Fatal(err)
 	}
 	pipe = new(buffer)
-	st := newStream(pipe, cfg, &e.Selection)
+	st := newStream(pipe, cfg, &e.Selection, false)
 	st.idle = func() bool { return true }
 	src, err := capture.OpenTapped([]string{fixtures.Path(file)}, nil, st)
 	if err != nil {
@@ -125,5 +127,57 @@ func TestStream(t *testing.T) {
 		if got := summaries(t, out); options == "" && !slices.Equal(got, want) || len(got) != len(want) {
 			t.Errorf("%s: got %d datagrams of %d, or with other messages", options, len(got), len(want))
 		}
+	}
+}
+
+// A plugin with the engine gets the frames as they are.
+func TestRawStream(t *testing.T) {
+	pipe := new(buffer)
+	var e extcap
+	e.define(&cobra.Command{})
+	cfg, err := e.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newStream(pipe, cfg, &e.Selection, true)
+	st.idle = func() bool { return true }
+	const name = "captures/stock_client.pcap"
+	src, err := capture.OpenTapped([]string{fixtures.Path(name)}, nil, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	n := 0
+	for d, err := src.Next(); err == nil; d, err = src.Next() {
+		payload := bytes.Clone(d.Payload)
+		if err := st.datagram(d); err != nil {
+			t.Fatal(err)
+		}
+		if n++; !bytes.Contains(pipe.Bytes(), payload) {
+			t.Fatalf("frame %d is not as it was", n)
+		}
+	}
+	if bytes.Contains(pipe.Bytes(), []byte(capture.ClearMark)) || bytes.Contains(pipe.Bytes(), []byte(dissect.NotesMark)) || n != 345 {
+		t.Errorf("%d frames, with marks of deciphered ones", n)
+	}
+}
+
+// Whether the engine is installed is known from the record of the installation.
+func TestEngineInstalled(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("WIRESHARK_CONFIG_DIR", home)
+	if engineInstalled() {
+		t.Error("the engine is installed where nothing is")
+	}
+	p := &place{config: home}
+	a := []artefact{{kind: "engine", path: filepath.Join(home, engineName()), content: []byte("engine"), mode: 0o644}}
+	if err := install(p, a); err != nil {
+		t.Fatal(err)
+	}
+	if !engineInstalled() {
+		t.Error("the engine is not found")
+	}
+	if err := os.Remove(a[0].path); err != nil || engineInstalled() {
+		t.Error("an engine that is gone is found")
 	}
 }
