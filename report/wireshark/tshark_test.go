@@ -226,6 +226,7 @@ func TestTsharkAgreesWithJSON(t *testing.T) {
 }
 
 func agreeWithJSON(t *testing.T, d *desk, annotated bool) {
+	t.Helper()
 	for _, name := range append(captures(t), "clear/battle_large-1.pcap.zst") {
 		t.Run(name, func(t *testing.T) {
 			args := []string{fixtures.Path("captures/" + name)}
@@ -535,6 +536,7 @@ func TestTsharkColumns(t *testing.T) {
 }
 
 func showColumns(t *testing.T, d *desk) {
+	t.Helper()
 	d.writeProfile(t)
 	raw := fixtures.Path("captures/stock_client.pcap")
 	const frames, gameport = 345, "29904" // stock_client.truth.json: all are of the game

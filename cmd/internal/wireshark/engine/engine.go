@@ -235,19 +235,18 @@ type pair struct{ src, dst netip.AddrPort }
 
 // A held datagram.
 type held struct {
-	nanos    int64
-	number   int32
-	pair     int32
-	chunk    int32 // with its payload
-	from     int32
-	size     int32
-	full     int32
-	wireLen  int32
-	id       uint16
-	form     packet.Form
-	damaged  bool
-	untimed  bool
-	reserved uint8
+	nanos   int64
+	number  int32
+	pair    int32
+	chunk   int32 // with its payload
+	from    int32
+	size    int32
+	full    int32
+	wireLen int32
+	id      uint16
+	form    packet.Form
+	damaged bool
+	untimed bool
 }
 
 // Estimates in bytes, with the tables around them.
