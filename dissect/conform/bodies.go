@@ -182,11 +182,7 @@ func controlBody(m decode.Message) []byte {
 // subject appends the values that identify the subject of a game message: its
 // objects, players and kinds, and its sender's clock.
 func (b *bodies) subject(dst, body []byte) []byte {
-	res := b.result(body)
-	if res.Message == nil {
-		return dst
-	}
-	b.viewer.Show(res.Message, body, 1, res.Dialect, visit(func(f *decode.Field) {
+	b.show(transport.Standard, body, visit(func(f *decode.Field) {
 		switch {
 		case f.Kind == decode.KindObject, f.Kind == decode.KindEnum32, f.Who != decode.NoPlayer:
 			dst = binary.LittleEndian.AppendUint64(dst, f.Uint|uint64(f.Int))

@@ -36,8 +36,6 @@ type Client struct {
 	admitted  bool      // the host has let it in
 	given     uint8     // the id in the host's accept
 	spoke     bool      // it has used that id
-	waiting   []*Event  // until it is admitted
-	dropped   int       // messages that should wait, but are too many
 	ready     bool      // its ClientReady has been played
 	entered   time.Time // when it was let in, or said that it is ready
 	welcomed  time.Time // when the host first sent it what a client gets that is ready

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -46,21 +47,24 @@ func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, le
 		if body == nil {
 			continue
 		}
-		v := b.newLeaves()
-		if typ == transport.Standard {
-			if res := b.result(body); res.Message != nil {
-				b.viewer.Show(res.Message, body, 1, res.Dialect, v)
+		more := 0
+		b.show(typ, body, &display.Flat{Take: func(path string, f *decode.Field) {
+			at := slices.IndexFunc(list, func(o Field) bool { return side == 1 && o.Path == path && o.Actual == "" })
+			if at < 0 && len(list) == maxFields {
+				more++
+				return
 			}
-		} else if m := b.control(typ, body); m != nil {
-			b.viewer.Show(m, body, 0, decode.Undecided, v)
-		}
-		for _, leaf := range v.list {
-			var ok bool
-			if list, ok = merge(list, leaf, side == 1); !ok {
-				v.left++
+			text := string(b.values.AppendText(nil, f, nil))
+			switch {
+			case at >= 0:
+				list[at].Actual = text
+			case side == 0:
+				list = append(list, Field{Path: path, Expected: text})
+			default:
+				list = append(list, Field{Path: path, Actual: text})
 			}
-		}
-		left = max(left, v.left) // most are the same on both sides
+		}})
+		left = max(left, more) // most are the same on both sides
 	}
 	for i := range list {
 		list[i].shorten()
@@ -68,42 +72,13 @@ func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, le
 	return list, left
 }
 
-// merge puts the value of a field beside that of the other side. ok is false if
-// there is no room.
-func merge(list []Field, leaf leaf, actual bool) (all []Field, ok bool) {
-	for i := range list {
-		if f := &list[i]; f.Path == leaf.path && actual && f.Actual == "" {
-			f.Actual = leaf.text
-			return list, true
+// show shows a message to a visitor.
+func (b *bodies) show(typ transport.Type, body []byte, v decode.Visitor) {
+	if typ != transport.Standard {
+		if m := b.control(typ, body); m != nil {
+			b.viewer.Show(m, body, 0, decode.Undecided, v)
 		}
+	} else if res := b.result(body); res.Message != nil {
+		b.viewer.Show(res.Message, body, 1, res.Dialect, v)
 	}
-	if len(list) >= maxFields {
-		return list, false
-	}
-	if actual {
-		return append(list, Field{Path: leaf.path, Actual: leaf.text}), true
-	}
-	return append(list, Field{Path: leaf.path, Expected: leaf.text}), true
-}
-
-// leaves lists the fields of a message.
-type leaves struct {
-	display.Flat
-	list []leaf
-	left int // beyond the limit
-}
-
-type leaf struct{ path, text string }
-
-// newLeaves returns a visitor that lists fields.
-func (b *bodies) newLeaves() *leaves {
-	v := &leaves{}
-	v.Take = func(path string, f *decode.Field) {
-		if len(v.list) == maxFields {
-			v.left++
-			return
-		}
-		v.list = append(v.list, leaf{path, string(b.values.AppendText(nil, f, nil))})
-	}
-	return v
 }

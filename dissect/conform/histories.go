@@ -131,6 +131,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyForeign
 	case d.client.cut:
 		return whyCut
+	case !x.reliable && s.frame > min(s.client.heard.frame, d.client.heard.frame): // the host may not be there any more
+		return whyOpen
 	case !x.reliable:
 		return ""
 	case !c.arrived(s):

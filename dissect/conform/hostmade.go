@@ -9,33 +9,30 @@ import (
 
 const whySimulated = "the host's own simulation decides"
 
+// madeWhy are the reasons why hosts send messages of their own accord.
+var madeWhy = map[decode.Made]string{
+	decode.MadeBySimulation: whySimulated,
+	decode.MadeByScores:     "scores are the host's",
+	decode.MadeByLeave:      whyLeave,
+	decode.MadeByOptions:    "the host changes an option",
+	decode.MadeByFiles:      "the host compares files",
+}
+
 // hostMade tells whether a message that no client's message explains is one
 // that a host sends by itself, and why it cannot be compared.
 func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
-	if !g.standard() {
+	switch made := c.t.bodies.specOf(g.Event).Made; {
+	case !g.standard():
 		why = c.controlMade(d, g)
-	} else {
-		switch c.t.bodies.specOf(g.Event).Made {
-		case decode.MadeBySimulation:
-			why = whySimulated
-		case decode.MadeByStock:
-			if why = whySimulated; c.sender == decode.OpenBC && !g.simulated() {
-				why = ""
-			} else if g.Op == msg.OpStateUpdate {
-				why = "ship updates are the host's simulation"
-			}
-		case decode.MadeByScores:
-			why = "scores are the host's"
-		case decode.MadeByLeave:
-			why = whyLeave
-		case decode.MadeByState:
-			why = c.stateMade(g)
-		case decode.MadeByOptions:
-			why = "the host changes an option"
-		case decode.MadeByFiles:
-			why = "the host compares files"
-		case decode.MadeUnknown, decode.MadeNever:
-		}
+	case made == decode.MadeByState:
+		why = c.stateMade(g)
+	case made != decode.MadeByStock:
+		why = madeWhy[made]
+	case c.sender == decode.OpenBC && !g.simulated():
+	case g.Op == msg.OpStateUpdate:
+		why = "ship updates are the host's simulation"
+	default:
+		why = whySimulated
 	}
 	if why != "" {
 		return why, true

@@ -26,19 +26,10 @@ func (t *timeline) admit(c *Client) {
 	}
 	t.renew(c)
 	c.admitted = true
-	t.reached[limitWaiting] += c.dropped
-	e := Event{Kind: Joined, Time: t.now.time, Frame: c.First, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true}
-	waiting := t.dequeue(c)
-	if i := slices.IndexFunc(waiting, func(e *Event) bool { return e.Kind == Output }); i >= 0 { // the accept
-		e.Time = waiting[i].Time
-	}
 	if c.Adopted {
 		t.adopted++
 	}
-	t.emit(&e)
-	for _, e := range waiting {
-		t.emit(e)
-	}
+	t.emit(&Event{Kind: Joined, Time: t.now.time, Frame: c.First, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true})
 }
 
 // renew finds that the host began anew: it lets a client in with an id that another

@@ -16,7 +16,6 @@ const (
 	limitGroups
 	limitMemory
 	limitSearch
-	limitWaiting
 	limitRules
 	limitNames
 	limitGuards
@@ -33,7 +32,6 @@ var limitNotes = [limits]string{
 	limitGroups:     "%d {message was|messages were} counted together with those of other clients: there are too many clients and kinds of messages.",
 	limitMemory:     "%d {message was|messages were} forgotten before {its|their} time: others with the same bytes, or in other places, may be taken for {it|them}.",
 	limitSearch:     "%d {message has|messages have} no verdict: too many others may explain {it|them}.",
-	limitWaiting:    "%d {message|messages} of clients that had not been let in {was|were} not played: too many waited.",
 	limitRules:      "%d {message|messages} came before the rules of the game: the model began without the rules.",
 	limitNames:      "%d {name was|names were} not compared: a client was told too many.",
 	limitGuards:     "%d {object or message was|objects and messages were} too many for the model to keep: the host's messages about {it|them} may count as extra.",

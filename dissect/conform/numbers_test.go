@@ -56,35 +56,6 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// The messages of clients that nobody has admitted take bounded memory, and none
-// once they are gone.
-func TestWaitingIsBounded(t *testing.T) {
-	tl := newTimeline(msg.Catalog(), func(*Event) {})
-	var clients []*Client
-	body := make([]byte, 64<<10)
-	for i := range 10 {
-		c := &Client{index: i}
-		clients = append(clients, c)
-		for range 20 {
-			tl.hand(c, &Event{Body: body})
-		}
-	}
-	const most = maxWaitingBytes/(64<<10) + 1
-	dropped := 0
-	for _, c := range clients {
-		dropped += c.dropped
-	}
-	if tl.waiting.messages != most || dropped != 200-most {
-		t.Errorf("%d messages wait, %d were given up, want %d and %d", tl.waiting.messages, dropped, most, 200-most)
-	}
-	for _, c := range clients {
-		tl.end(c, PutOut)
-	}
-	if tl.waiting != (load{}) {
-		t.Errorf("%+v is left", tl.waiting)
-	}
-}
-
 // How many of 1,000 unreliable messages may be lost, by the numbered ones that were.
 func TestMostLost(t *testing.T) {
 	for _, tt := range []struct {

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -41,7 +42,6 @@ func (n *part) out() bool { return n.live.Phase == relay.ClientGone }
 type Performer struct {
 	t       *timeline
 	parts   []*part
-	by      map[*Client]*part
 	catalog *decode.Catalog
 	now     time.Time
 	turn    int
@@ -58,7 +58,7 @@ func NewPerformer(catalog *decode.Catalog) *Performer {
 	if catalog == nil {
 		catalog = msg.Catalog()
 	}
-	p := &Performer{by: map[*Client]*part{}, catalog: catalog}
+	p := &Performer{catalog: catalog}
 	p.t = newTimeline(catalog, p.event)
 	return p
 }
@@ -86,10 +86,10 @@ func (p *Performer) event(e *Event) {
 		if !e.Client.short {
 			n.body = e.Body
 		}
-		p.parts, p.by[e.Client] = append(p.parts, n), n
+		p.parts = append(p.parts, n)
 		p.admit()
 	case Input, Left:
-		n := p.by[e.Client]
+		n := p.of(e.Client)
 		if n == nil || n.left {
 			return
 		}
@@ -100,7 +100,7 @@ func (p *Performer) event(e *Event) {
 		kept := *e // its body is the receiver's
 		n.line = append(n.line, &kept)
 	case PutOut:
-		if n := p.by[e.Client]; n != nil { // that was the captured host's decision; here the client leaves
+		if n := p.of(e.Client); n != nil { // that was the captured host's decision; here the client leaves
 			n.line = append(n.line, &Event{Kind: Left, Client: e.Client, Type: transport.Leave})
 		}
 	case Output:
@@ -129,19 +129,18 @@ func (p *Performer) Others() []netip.AddrPort { return p.t.others }
 
 // forget forgets clients that are gone when there are many.
 func (p *Performer) forget() {
-	if len(p.parts) < maxClients {
-		return
+	if len(p.parts) >= maxClients {
+		p.parts = slices.DeleteFunc(p.parts, func(n *part) bool { return n.out() || n.left && n.live.Idle() })
+		p.turn = 0
 	}
-	kept := p.parts[:0]
-	for _, n := range p.parts {
-		if n.out() || n.left && n.live.Idle() {
-			delete(p.by, n.client)
-			continue
-		}
-		kept = append(kept, n)
+}
+
+// of returns the part of a client, nil if it has none.
+func (p *Performer) of(c *Client) *part {
+	if i := slices.IndexFunc(p.parts, func(n *part) bool { return n.client == c }); i >= 0 {
+		return p.parts[i]
 	}
-	clear(p.parts[len(kept):])
-	p.parts, p.turn = kept, 0
+	return nil
 }
 
 func (p *Performer) queue(n *part, m arq.Message) {
@@ -279,7 +278,7 @@ func (p *Performer) liveSlot(slot int) int {
 // until the call returns.
 func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
 	p.now = now
-	n := p.by[c]
+	n := p.of(c)
 	if n == nil || len(datagram) == 0 || datagram[0] == '\\' {
 		return
 	}

@@ -45,7 +45,10 @@ type Set struct{ Mode, Mission, System, Players, TimeLimit, FragLimit, Collision
 
 // maxAwaiting bounds the events that wait for the rules of the game: the capture
 // shows them when the first client has joined.
-const maxAwaiting = 4096
+const (
+	maxAwaiting      = 4096
+	maxAwaitingBytes = 4 << 20
+)
 
 // A Replay compares one capture. It is not safe for concurrent use.
 type Replay struct {
@@ -128,7 +131,7 @@ func (r *Replay) event(e *Event) {
 	r.load.add(len(e.Body))
 	// The rest of the datagram may name players that nothing else shows.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
-	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxWaitingBytes))
+	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxAwaitingBytes))
 	if !known && full {
 		r.t.reached[limitRules] = len(r.waiting)
 	}
@@ -339,14 +342,14 @@ func (r *Replay) outsiders(note func(n int, format string, args ...any)) {
 	outside, unknown := 0, 0
 	for _, c := range r.t.all {
 		switch {
-		case c.admitted:
+		case c.admitted && (c.asked > 0 || !c.putOut):
 		case c.Adopted:
 			unknown++
 		default:
 			outside++
 		}
 	}
-	note(outside, "%d {client was|clients were} not let in by the host. {It stays|They stay} outside the model.", outside)
+	note(outside, "%d {client was|clients were} not let in by the host.", outside)
 	note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
 }
 

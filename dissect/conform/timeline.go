@@ -62,11 +62,8 @@ func (e *Event) standard() bool { return e.Type == transport.Standard }
 
 // Limits of a timeline.
 const (
-	maxClients      = 256 // of a capture; those that ended go first
-	maxWaiting      = 64  // messages of a client that wait until the host lets it in
-	maxWaitingInAll = 4096
-	maxWaitingBytes = 4 << 20
-	eightBits       = 256 // range of the numbers of an OpenBC sender
+	maxClients = 256 // of a capture; those that ended go first
+	eightBits  = 256 // range of the numbers of an OpenBC sender
 )
 
 // Times that follow from the timers of the stock game, see package arq.
@@ -89,7 +86,6 @@ type timeline struct {
 	order   []*Client              // those in clients, in the order in which they came
 	all     []*Client              // the first that there were
 	dropped struct{ out, in loss } // of clients that are in neither list
-	waiting load                   // those of clients that are not admitted
 	count   int
 	viewer  decode.Viewer
 	names   visit
@@ -291,10 +287,8 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 	if r.Dir != dissect.ToHost || len(r.Rest)+1 >= len(r.Payload) { // nothing of it could be read
 		return -1
 	}
-	switch m := r.Message.(type) {
-	case *msg.StateUpdate:
-		known := t.seenSlots()
-		if s, ok := m.Object.Slot(); ok && s < 16 && known&(1<<s) == 0 {
+	if m, ok := r.Message.(*msg.StateUpdate); ok {
+		if s, ok := m.Object.Slot(); ok && s < 16 && t.seenSlots()&(1<<s) == 0 {
 			return s
 		}
 	}
@@ -360,7 +354,6 @@ func (t *timeline) end(c *Client, how Kind) {
 	if c.gone {
 		return
 	}
-	t.dequeue(c)
 	c.gone, c.left = true, t.now.time
 	c.receipts, c.objects = [2]*receipts{}, nil
 	c.putOut = how == PutOut
@@ -434,7 +427,12 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 		t.leaves(e)
 		return
 	}
-	t.input(e)
+	if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has heard that it is let in
+		t.admit(c)
+	}
+	if c.admitted {
+		t.input(e)
+	}
 }
 
 // signed takes note of the id that a client's datagram bears.
@@ -490,27 +488,10 @@ func (t *timeline) leaves(e *Event) {
 	}
 }
 
-// dequeue returns the messages that a client sent before it was admitted, and
-// forgets them.
-func (t *timeline) dequeue(c *Client) []*Event {
-	waiting := c.waiting
-	for _, e := range waiting {
-		t.waiting.drop(len(e.Body))
-	}
-	c.waiting = nil
-	return waiting
-}
-
-// hand emits an event of a client, or keeps it until the client is admitted.
+// hand emits an event of a client that the host has let in.
 func (t *timeline) hand(c *Client, e *Event) {
-	switch {
-	case c.admitted:
+	if c.admitted {
 		t.emit(e)
-	case len(c.waiting) < maxWaiting && !t.waiting.beyond(t.budget.of(maxWaitingInAll), t.budget.of(maxWaitingBytes)):
-		t.waiting.add(len(e.Body))
-		c.waiting = append(c.waiting, e.keep())
-	default:
-		c.dropped++
 	}
 }
 
@@ -560,8 +541,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 	case *transport.Accept:
 		c.Peer, c.given = m.ID, m.ID
 		t.part(m.ID) // whoever had it is gone
-		t.hand(c, e)
-		return
+		t.admit(c)
 	case *transport.Identity:
 		t.admit(c)
 		if r.Sender != decode.OpenBC {
@@ -569,7 +549,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 		}
 	case *transport.Goodbye:
 		t.hand(c, e)
-		if m.ID != transport.HostPeer && m.ID != c.Peer && !near(t.pretended[m.ID:][:1], e.Time.Add(-reliableWait), reliableWait) {
+		if m.ID != transport.HostPeer && m.ID != c.Peer && e.Time.Sub(t.pretended[m.ID]) > reliableWait {
 			t.putOut(m.ID)
 		}
 		return
@@ -725,13 +705,3 @@ func (t *timeline) placed() bool {
 
 // partial reports whether there are or may be players without captured traffic.
 func (t *timeline) partial() bool { return t.shared || t.adopted > 0 || len(t.strangers) > 0 }
-
-// near reports whether one of the times, which are in order, lies in a span.
-func near(times []time.Time, from time.Time, span time.Duration) bool {
-	for i := len(times) - 1; i >= 0 && !times[i].Before(from); i-- {
-		if !times[i].After(from.Add(span)) {
-			return true
-		}
-	}
-	return false
-}

@@ -1,12 +1,15 @@
 package conform_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
@@ -85,6 +88,40 @@ func TestRestartWithOtherIDs(t *testing.T) {
 	s.create(s.join("C", false)) // it gets the id of First
 	s.chat("three")
 	s.judge("sent nothing for", "A new run of the host begins")
+}
+
+// TestRestartWithoutAccept: that a host begins anew shows although the capture lacks
+// its accept, and unreliable messages of the clients that it forgot are not missing.
+func TestRestartWithoutAccept(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
+	var all []dissect.Datagram
+	s.tap = func(d *dissect.Datagram) { all = append(all, *d) }
+	old := []*guest{s.join("A", false), s.join("B", false)}
+	for _, g := range old {
+		s.create(g)
+	}
+	s.chat("one")
+	s.host = nil
+	for n := range 50 {
+		for _, g := range old {
+			g.SendBody(s.now, false, update(wire.FirstObject(g.Slot), n))
+		}
+		s.chat("into the void")
+	}
+	s.clients = s.clients[:0]
+	s.start(relay.Config{Players: 8, Mode: relay.Playable})
+	c := s.join("C", false)
+	s.create(c)
+	s.create(s.join("D", false))
+	for n := range 50 {
+		c.SendBody(s.now, false, update(wire.FirstObject(c.Slot), n))
+		s.run(100 * time.Millisecond)
+	}
+	accept := slices.IndexFunc(all, func(d dissect.Datagram) bool { return d.Dst == c.addr })
+	r := replayed(t, slices.Delete(all, accept, accept+1))
+	if notes := strings.Join(r.Notes, "\n"); r.Found > 0 || !strings.Contains(notes, "A new run of the host begins") {
+		t.Errorf("%d differences, the first %v; notes %s", r.Found, r.Differences[:min(r.Found, 1)], notes)
+	}
 }
 
 // TestOneSidePlayersLeave: players that the capture does not show do not become
