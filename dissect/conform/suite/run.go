@@ -171,7 +171,12 @@ func Run(d Driver, o Options) (*Report, error) {
 	}
 	r.leaveAll()
 	rep.Frames, rep.Lost = r.rec.frames, r.rec.lost
-	watchFrames(rep, watched, finish)
+	watchFrames(rep, watched, func(res Result) {
+		if res.Verdict == Pass && rep.Stopped != "" { // other cases would have made the traffic that breaks it
+			res.Verdict, res.Why = Skip, "the run ended before all cases were tried; what came keeps the rule"
+		}
+		finish(res)
+	})
 	for _, c := range o.Cases {
 		if c.final != nil && c.Profiles&o.Profile != 0 {
 			res := Result{Case: c, Attempts: 1, proven: true}
