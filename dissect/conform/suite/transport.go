@@ -104,11 +104,11 @@ func connectAcked(t *T) {
 	t.show(t.c.acksOf(true, 0)[0].frame)
 }
 
-// toldName returns the NameChanges of another client that have been delivered. A host of the profile
-// playable may hide the address in them.
+// toldName returns the NameChanges of another client that have been delivered. A host may hide the address
+// in them, as relay does, to protect players.
 func (c *client) toldName(naming *message) messages {
 	hidden := []byte(nil)
-	if who, _ := read[*transport.Identity](naming); who != nil && c.t.r.o.Profile == Playable {
+	if who, _ := read[*transport.Identity](naming); who != nil {
 		hidden = controlBody(&transport.Identity{ID: who.ID, Name: who.Name})
 	}
 	return c.controls(transport.NameChange).where(func(m *message) bool { return bytes.Equal(m.Body, naming.Body) || bytes.Equal(m.Body, hidden) })
