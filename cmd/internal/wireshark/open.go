@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -38,8 +39,11 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	}
 	defer done()
 	asRoot(s.Err)
-	if engine && itself(f, names) {
+	switch {
+	case engine && itself(f, names):
 		return openFile(f, s, path, names[0], append(loads, args...))
+	case engine && !slices.Contains(names, "-"):
+		return openSelection(f, s, path, names, append(loads, args...))
 	}
 	cmd := exec.Command(path, append(append([]string{"-k", "-i", "-"}, loads...), args...)...)
 	cmd.Stdout, cmd.Stderr = s.Err, s.Err
@@ -121,6 +125,43 @@ func openFile(f *cli.Common, s cli.Streams, path, name string, args []string) er
 	case decode.OpenBC:
 		args = append(args, "-o", "bc.dialect:OpenBC")
 	}
+	return run(f, s, path, args)
+}
+
+// openSelection writes what is selected, annotated, to a temporary capture whose name
+// tells where it is from, and opens that.
+func openSelection(f *cli.Common, s cli.Streams, path string, names, args []string) error {
+	folder, err := os.MkdirTemp("", "bcdissect-*")
+	if err != nil {
+		return cli.Failed(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a leftover file is not worth an error
+	title, _, _ := strings.Cut(filepath.Base(names[0]), ".")
+	if len(names) > 1 {
+		title += fmt.Sprintf(" and %d more", len(names)-1)
+	}
+	name := filepath.Join(folder, title+" (selection).pcapng")
+	file, err := os.Create(name)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	to := s
+	to.Out = file
+	err = reading.For("Wireshark").Captures(f, to, names, nil)
+	if e := file.Close(); e != nil && err == nil {
+		err = cli.Failed(e)
+	}
+	if err != nil && cli.StatusOf(err) != cli.ExitDamaged { // what is before the damage is shown
+		return err
+	}
+	if shown := run(f, s, path, append([]string{"-r", name}, args...)); shown != nil {
+		return shown
+	}
+	return err
+}
+
+// run runs Wireshark until the user closes it.
+func run(f *cli.Common, s cli.Streams, path string, args []string) error {
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = s.Err, s.Err
 	if len(f.Defined) > 0 {
