@@ -127,6 +127,16 @@ func both(a, b positive) positive {
 	return positive{a.what + " or " + b.what, func() bool { return a.answer() && b.answer() }}
 }
 
+// once skips the case if a client had to send a message again, and others were sent something twice: a host
+// may act on each copy, which is T-6's question.
+func (t *T) once(c *client, body []byte, others []*client) {
+	sent := c.out.where(func(m *message) bool { return m.Type == transport.Standard && bytes.Equal(m.Body, body) })
+	twice := func(o *client) bool {
+		return slices.ContainsFunc(o.delivered, func(m *message) bool { return m.game() && m.opcode() == gameMessage(body).opcode() && o.count(m.Body) > 1 })
+	}
+	need(len(sent) <= 1 || !slices.ContainsFunc(others, twice), "%s had to send the message again, and the host acted on each copy: see T-6", c.name)
+}
+
 // confirm checks, after a case has failed because something did not come, that the host still
 // hears the clients of the case and answers them. If one of them is cut off, the case says nothing about
 // the rule.

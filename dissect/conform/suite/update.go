@@ -70,6 +70,7 @@ func explosionsPassedOn(t *T) {
 	body := t.p[0].adapt(explosion)
 	t.p[0].say(body)
 	t.settle(t.p[0], t.p...)
+	t.once(t.p[0], body, t.p)
 	if o := without(t.p[1:], body); o != nil {
 		t.fails(false, "one copy of Explosion (29) at "+o.name, o.games(msg.OpExplosion))
 	}
