@@ -3,24 +3,27 @@ package conform
 import (
 	"cmp"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // A Cause is what differences have in common that a host makes for one reason.
 type Cause struct {
-	Kind     string `json:"kind"`  // of the differences
-	What     string `json:"what"`  // happens to the messages
-	Count    int    `json:"count"` // differences
-	Of       int    `json:"of"`    // such messages that were compared
-	First    int    `json:"frame"`
-	Players  int    `json:"players"`            // that it happens to
-	Certain  bool   `json:"certain"`            // it is proven for each; otherwise a line does not lose or double so many
-	Accepted int    `json:"accepted,omitempty"` // differences that a baseline accepts
-	Rows     []*Row // of the messages
+	Kind     string  `json:"kind"`  // of the differences
+	What     string  `json:"what"`  // happens to the messages
+	Count    int     `json:"count"` // differences
+	Of       int     `json:"of"`    // such messages that were compared
+	First    int     `json:"frame"`
+	Players  int     `json:"players"`            // that it happens to
+	Certain  bool    `json:"certain"`            // it is proven for each; otherwise a line does not lose or double so many
+	Accepted int     `json:"accepted,omitempty"` // differences that a baseline accepts
+	Chance   float64 `json:"chance_log10"`       // logarithm of the chance that a line which loses as much as is estimated is the reason; 0 if it is certain
+	Rows     []*Row  // of the messages
 
 	each []trials // of Rows: messages, and differences
 	to   map[netip.AddrPort]bool
@@ -58,6 +61,23 @@ func (r *Report) because(d *Difference) {
 	c.First = min(c.First, d.Frame)
 	c.Certain = c.Certain && !d.byRate
 	c.to[d.To] = true
+}
+
+// lose takes the losses of the line to each client, and tells how likely they are the
+// reason of what is not certain: a message is lost on one of two ways.
+func (r *Report) lose(all []measure.Loss) {
+	kept := 1.0 // at least, of the messages
+	for _, l := range all {
+		if l.Host == r.Host {
+			r.Line = append(r.Line, l)
+			kept = min(kept, (1-l.Most)*(1-l.Most))
+		}
+	}
+	for _, c := range r.Causes {
+		if !c.Certain {
+			c.Chance = -trials{c.Of, c.Count}.against(1-kept) * math.Log10E
+		}
+	}
 }
 
 // findCauses puts differences of several rows together if the same happens to them,

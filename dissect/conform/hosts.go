@@ -8,6 +8,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // MaxHosts are the hosts of a capture that are looked at.
@@ -23,10 +24,13 @@ type Hosts struct {
 	passed int     // messages of hosts beyond the limit
 	flawed int     // datagrams with damaged headers
 	budget budget
+	meter  measure.Meter // estimates what the line loses
 }
 
 // NewHosts returns a comparer for every host in a capture.
-func NewHosts(cfg Config) *Hosts { return &Hosts{cfg: cfg, by: map[netip.AddrPort]*Replay{}} }
+func NewHosts(cfg Config) *Hosts {
+	return &Hosts{cfg: cfg, by: map[netip.AddrPort]*Replay{}, meter: measure.Meter{LinksOnly: true}}
+}
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
 func (h *Hosts) Record(r *dissect.Record) error {
@@ -58,6 +62,7 @@ func (h *Hosts) Record(r *dissect.Record) error {
 		}
 	}
 	h.host, h.last = host, one
+	_ = h.meter.Record(r) // never fails
 	return one.Record(r)
 }
 
@@ -68,13 +73,14 @@ func (h *Hosts) Close() error { return nil }
 // which the hosts were met, and the number of messages of further hosts.
 func (h *Hosts) Reports() (reports []*Report, passed int) {
 	lossy := slices.ContainsFunc(h.order, func(r *Replay) bool { return r.t.lossy() })
-	apparent := h.apparent()
+	apparent, losses := h.apparent(), measure.Losses(h.meter.Links())
 	for _, r := range h.order {
 		if slices.Contains(apparent, r) {
 			continue
 		}
 		r.lossy = lossy
 		rep := r.Close()
+		rep.lose(losses)
 		if len(reports) == 0 {
 			rep.Notes = append(rep.Notes, h.notes(apparent)...)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -197,8 +198,7 @@ func (c *Client) watch(t *timeline, r *dissect.Record) {
 
 // most returns the part that fails, as high as it can well be by what was seen.
 func (t trials) most() float64 {
-	k := float64(max(t.failed, 0))
-	return min(1, (k+3*math.Sqrt(k)+3)/float64(max(t.of, 1)))
+	return measure.Most(int64(t.failed), int64(t.of))
 }
 
 // against returns the logarithm of one by the chance that so many fail, if each

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -18,6 +19,7 @@ type Report struct {
 	Against  decode.Dialect `json:"against" as:"text"` // of the model that decides; Undecided stands for the host's own
 	Game     relay.Config   // of the models
 	Clients  []*Client      `json:"clients"`
+	Line     []measure.Loss `json:"line"` // what it is estimated to lose
 	Inputs   int            // messages of clients that were played
 	Rows     []*Row
 	Controls []*Row // of transport messages

@@ -13,6 +13,8 @@ type link struct {
 	Link // counts; names and computed values stay empty
 
 	spaces    [2]space
+	gaps      *gaps // nil without any
+	answered  int64 // when the latest of the game's messages that were acknowledged was sent
 	rtt       spread
 	slowest   moment // when the message with the longest round trip was sent
 	rates     rates
@@ -145,6 +147,9 @@ func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 		}
 		return // its number is no news, and one of 8 bits may have come round since
 	}
+	if r.Gap > 0 || r.Late {
+		l.missed(r, at)
+	}
 	c.Lost += int64(r.Gap)
 	if r.Late {
 		c.Lost--
@@ -164,6 +169,9 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 		return
 	}
 	c.Acknowledged++
+	if c == &l.Data && sent.at.known {
+		l.answered = max(l.answered, sent.at.ns)
+	}
 	if sent.ambiguous {
 		return
 	}
@@ -182,7 +190,7 @@ func (l *link) restart() {
 	for i := range l.spaces {
 		l.spaces[i].restart()
 	}
-	l.last, l.keepalive = moment{}, moment{}
+	l.last, l.keepalive, l.gaps = moment{}, moment{}, nil
 }
 
 // result returns the link with its computed values.
@@ -193,6 +201,7 @@ func (l *link) result(c *conversation, now int64) Link {
 	if l == &c.links[side(dissect.FromHost)] {
 		out.Dir = dissect.FromHost
 	}
+	out.pending = l.unsettled()
 	out.KeepaliveMean = l.spacing.value()
 	out.RTT = l.rtt.result()
 	if l.slowest.known {

@@ -56,6 +56,9 @@ type Link struct {
 	KeepaliveMax  time.Duration
 
 	Rate Rate // now
+
+	overtaken int64 // of Late: they were not sent again
+	pending   int64 // of Data: their acknowledgements may still come
 }
 
 // A Class counts the reliable messages of a sequence space. A fragment counts

@@ -36,6 +36,11 @@ const (
 	soonest     = 900 * time.Millisecond // minimum time before a retransmission
 	look        = 20 * time.Millisecond  // duration of a round
 
+	// Detour is the time that a datagram takes less on the network, even if others
+	// overtake it: the game sends a message again after a second, and the fastest
+	// clients of OpenBC after 0.6.
+	Detour = 500 * time.Millisecond
+
 	bytesTell = time.Minute // how long equal bytes identify a message
 
 	lap    = 1 << 8 // number of 8-bit numbers

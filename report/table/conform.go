@@ -42,6 +42,7 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 			t.failure(res)
 		}
 	}
+	t.line(r.Line)
 	t.findings(r.Findings, r.Unneeded)
 	t.verdict()
 	return t.flush(w)

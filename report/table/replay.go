@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -22,6 +23,7 @@ func Replay(w io.Writer, r *conform.Report, o Options) error {
 	t := replayTables{newPage(o), r}
 	t.head()
 	t.clients()
+	t.line(r.Line)
 	t.causes()
 	t.findings(r.Findings, r.Unneeded)
 	t.classes()
@@ -164,7 +166,9 @@ func (t *replayTables) causes() {
 	for _, c := range t.r.Causes {
 		sure := "certain"
 		if !c.Certain {
-			sure = "by rate"
+			if sure = "by rate"; c.Chance < 0 {
+				sure = fmt.Sprintf("1 : 10^%.0f by loss", -c.Chance)
+			}
 		}
 		if c.Accepted > 0 {
 			sure += fmt.Sprintf(", %d accepted", c.Accepted)
@@ -172,6 +176,24 @@ func (t *replayTables) causes() {
 		rows = append(rows, []string{rowNames(c.Rows), c.What, sure, count(int64(c.Count)), count(int64(c.Of)), count(int64(c.Players)), count(int64(c.First))})
 	}
 	t.grid([]string{"cause", "what the host does", "sure", "times", "of", "players", "from frame"}, rows, 3)
+}
+
+// line shows what the line to each client is estimated to lose.
+func (p *page) line(list []measure.Loss) {
+	all := columnsOf([]string{"line", "loss", "at most", "numbers missing", "transmissions unanswered"}, nil, 1)
+	for i := range list {
+		l := &list[i]
+		who := l.Client.String()
+		if l.Player != "" {
+			who = p.brief(l.Player, linkPlayerWidth)
+		}
+		part := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+		addRow(all, report.Way(l.Dir, who, p.o.ASCII), part(l.Part), part(l.Most), fmt.Sprintf("%d of %d", l.Missing, l.Numbers), fmt.Sprintf("%d of %d", l.Unanswered, l.Sent))
+	}
+	if len(list) > 0 {
+		p.printf("\n")
+		p.table(all)
+	}
 }
 
 // findings shows what a host does wrong besides the contents of its messages, and what

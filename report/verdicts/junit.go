@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // A junitSuite is the root of a file as Maven's Surefire writes it, which all
@@ -60,6 +61,10 @@ func JUnit(w io.Writer, r *suite.Report) error {
 		Properties: []junitProperty{
 			{"host", visible(r.Host)}, {"game", visible(r.Name.Raw())}, {"profile", r.Profile.String()}, {"begun", r.Begun.UTC().Format("2006-01-02T15:04:05Z")},
 		},
+	}
+	for i := range r.Line {
+		l := &r.Line[i]
+		s.Properties = append(s.Properties, junitProperty{"line " + visible(report.Way(l.Dir, l.Who(), false)), "loss " + l.String()})
 	}
 	for i := range r.Results {
 		res := &r.Results[i]

@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -25,6 +26,7 @@ var templates embed.FS
 func write(w io.Writer, name string, data any) error {
 	t := template.New("").Funcs(template.FuncMap{
 		"class": class, "sum": sum, "tap": tapText, "yaml": strconv.QuoteToGraphic,
+		"way":  func(l measure.Loss) string { return html.EscapeString(report.Way(l.Dir, l.Who(), false)) },
 		"text": func(v any) string { return html.EscapeString(report.Escape(fmt.Sprint(v))) },
 	})
 	b := bufio.NewWriter(w)

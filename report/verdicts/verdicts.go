@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
@@ -29,6 +30,7 @@ type Report struct {
 	Counts   map[string]int      `json:"counts"`
 	Cases    []Case              `json:"cases"`
 	Findings []conform.Finding   `json:"findings,omitempty"`
+	Line     []measure.Loss      `json:"line,omitempty"`
 	Unneeded []*conform.Accepted `json:"unneeded,omitempty"`
 }
 
@@ -85,7 +87,7 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3
 func Of(r *suite.Report) *Report {
 	j := &Report{
 		Host: r.Host, Name: r.Name, Profile: r.Profile.String(), Begun: r.Begun.UTC().Format(time.RFC3339), Seconds: seconds(r.Took),
-		Passed: r.Passed(), Stopped: r.Stopped, NoEntry: r.NoEntry, Counts: map[string]int{}, Findings: r.Findings, Unneeded: r.Unneeded,
+		Passed: r.Passed(), Stopped: r.Stopped, NoEntry: r.NoEntry, Counts: map[string]int{}, Findings: r.Findings, Unneeded: r.Unneeded, Line: r.Line,
 	}
 	for v := suite.Pass; v <= suite.Known; v++ {
 		j.Counts[v.String()] = r.Count(v)

@@ -18,7 +18,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
@@ -202,8 +201,8 @@ func (c *Capture) Record(r *dissect.Record) error {
 
 // Limits of retransmissions without their originals.
 const (
-	detour   = int64(500 * time.Millisecond) // takes a datagram less on the network; the game repeats it after a second
-	lookBack = 8192                          // messages before a retransmission
+	detour   = int64(transport.Detour)
+	lookBack = 8192 // messages before a retransmission
 )
 
 // resent reports whether a message that came late is a retransmission: it came

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -72,14 +73,15 @@ func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok b
 	reports, _ := g.hosts.Reports()
 	var addresses []string
 	var findings []conform.Finding
+	var line []measure.Loss
 	numbers := int64(0)
 	for _, r := range reports {
-		addresses = append(addresses, r.Host.String())
+		addresses, line = append(addresses, r.Host.String()), append(line, r.Line...)
 		if !g.OnlyContent {
 			findings, numbers = append(findings, r.Findings...), max(numbers, r.Numbers)
 		}
 	}
-	rep = &Report{Host: name + ": " + strings.Join(addresses, ", "), Profile: g.profile, Begun: begun, Took: ended.Sub(begun), Findings: findings, Numbers: numbers}
+	rep = &Report{Host: name + ": " + strings.Join(addresses, ", "), Profile: g.profile, Begun: begun, Took: ended.Sub(begun), Findings: findings, Numbers: numbers, Line: line}
 	g.watch.ledger.finish()
 	by := map[*Case]Result{}
 	for _, res := range compared(g.cases, g.profile, reports, g) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // A Profile is a kind of host that a case is for.
@@ -265,6 +266,7 @@ type Report struct {
 	Took     time.Duration
 	Results  []Result
 	Findings []conform.Finding   // of a capture: what its hosts do wrong with numbers and acknowledgements
+	Line     []measure.Loss      // of a capture: what the line is estimated to lose
 	Numbers  int64               // how many these hosts gave a client's messages at most
 	Unneeded []*conform.Accepted // of a baseline: what the host does not do
 	Frames   []Frame

@@ -1,0 +1,119 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Loss estimates which part of the datagrams of one direction is lost, from the
+// numbers of the game's messages, and from messages that were sent again. Its text is
+// from the network: escape it before a terminal sees it.
+type Loss struct {
+	Host   netip.AddrPort `json:"host"`
+	Client netip.AddrPort `json:"client"`
+	Player wire.Untrusted `json:"player_name,omitempty"`
+	Dir    dissect.Dir    `json:"dir" as:"text"`
+
+	Part float64 `json:"loss" digits:"4"`      // the estimate, from 0 to 1
+	Most float64 `json:"loss_most" digits:"4"` // as high as it can well be by so few messages
+
+	Numbers    int64 `json:"numbers"`    // that should have come
+	Missing    int64 `json:"missing"`    // that came only when they were sent again, or never: lost before the recording
+	Sent       int64 `json:"sent"`       // messages that came, each until its first acknowledgement did
+	Unanswered int64 `json:"unanswered"` // of them, those without one: lost behind the recording, or the acknowledgement was
+}
+
+// Losses estimates the loss of both directions of the links, which are in the order of
+// [Meter.Links].
+func Losses(links []Link) []Loss {
+	all := make([]Loss, len(links))
+	for i := range links {
+		l := &links[i]
+		c := &l.Data // OpenBC's clients acknowledge no others
+		all[i] = Loss{
+			Host: l.Host, Client: l.Client, Player: l.Player, Dir: l.Dir, Numbers: max(0, c.Reliable-c.Repeated+c.Lost),
+			Missing: max(0, c.Lost+c.Late-l.overtaken), Sent: max(0, c.Reliable-c.Duplicates-l.pending),
+		}
+		all[i].Unanswered = max(0, all[i].Sent-c.Acknowledged)
+	}
+	for i := range all {
+		l, back := &all[i], &Loss{}
+		for _, k := range [...]int{i - 1, i + 1} {
+			if k >= 0 && k < len(all) && all[k].Host == l.Host && all[k].Client == l.Client {
+				back = &all[k]
+			}
+		}
+		before, behind := share(l.Missing, l.Numbers), share(l.Unanswered, l.Sent)
+		if answered := 1 - share(back.Missing, back.Numbers); answered > 0 { // acknowledgements are lost before the recording, too
+			behind = max(0, 1-(1-behind)/answered)
+		}
+		l.Part = 1 - (1-before)*(1-behind)
+		l.Most = max(l.Part, 1-(1-Most(l.Missing, l.Numbers))*(1-Most(l.Unanswered, l.Sent)))
+	}
+	return all
+}
+
+func share(n, of int64) float64 { return min(1, float64(n)/float64(max(of, 1))) }
+
+// Most returns the part that fails, as high as it can well be by what was seen.
+func Most(failed, of int64) float64 {
+	k := float64(max(failed, 0))
+	return min(1, (k+3*math.Sqrt(k)+3)/float64(max(of, 1)))
+}
+
+// Who names the client for people, by the player if known. It is safe to show.
+func (l *Loss) Who() string {
+	if l.Player != "" {
+		return l.Player.String()
+	}
+	return l.Client.String()
+}
+
+// String tells the estimate and what it rests on.
+func (l Loss) String() string {
+	return fmt.Sprintf("%.1f %%, at most %.1f %% (%d of %d numbers missing, %d of %d transmissions unanswered)",
+		100*l.Part, 100*l.Most, l.Missing, l.Numbers, l.Unanswered, l.Sent)
+}
+
+// unsettled counts the game's messages whose acknowledgement may still come: none of a
+// later one has.
+func (l *link) unsettled() (n int64) {
+	for i := range l.spaces[1].waiting.ring {
+		if m := &l.spaces[1].waiting.ring[i]; m.key != 0 && packet.Minus(m.at.ns, l.answered) >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// maxGaps is the number of missing numbers whose time is kept for each link.
+const maxGaps = 256
+
+// gaps are the times when numbers of the game's messages were found missing, by their
+// last bits.
+type gaps [maxGaps]moment
+
+// missed takes note of the numbers that are missing before a message, and of one that
+// was overtaken: it comes too soon to have been sent again.
+func (l *link) missed(r *dissect.Record, at moment) {
+	if r.Transport.Control() {
+		return
+	}
+	if r.Gap > 0 && l.gaps == nil {
+		l.gaps = new(gaps)
+	}
+	for n := r.Number - int64(min(r.Gap, maxGaps)); n < r.Number; n++ {
+		l.gaps[uint64(n)%maxGaps] = at
+	}
+	if r.Late && l.gaps != nil {
+		if ns, ok := at.since(l.gaps[uint64(r.Number)%maxGaps]); ok && ns < int64(transport.Detour) {
+			l.overtaken++
+		}
+	}
+}
