@@ -27,9 +27,13 @@ type Hosts struct {
 	meter  measure.Meter // estimates what the line loses
 }
 
+// maxUnanswered is how many messages to a client, or of it, wait for their
+// acknowledgements: OpenBC's host gives up on a client with 16.
+const maxUnanswered = 64
+
 // NewHosts returns a comparer for every host in a capture.
 func NewHosts(cfg Config) *Hosts {
-	return &Hosts{cfg: cfg, by: map[netip.AddrPort]*Replay{}, meter: measure.Meter{LinksOnly: true}}
+	return &Hosts{cfg: cfg, by: map[netip.AddrPort]*Replay{}, meter: measure.Meter{LinksOnly: true, Outstanding: maxUnanswered}}
 }
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.

@@ -143,6 +143,9 @@ type Meter struct {
 	// LinksOnly leaves the streams of ship updates and the rates out, which saves
 	// time. It takes frame numbers to be of one capture.
 	LinksOnly bool
+	// Outstanding, unless 0, is how many messages of a link and class wait for their
+	// acknowledgement; it is at most [MaxOutstanding], which 0 stands for.
+	Outstanding int
 
 	conversations map[pair]*conversation
 	recent        [16]*conversation // by the number of the conversation, to find most without the map
@@ -376,6 +379,11 @@ func (m *Meter) open(p pair) *conversation {
 	}
 	m.uses++
 	c.pair, c.used = p, m.uses
+	for i := range c.links {
+		for k := range c.links[i].spaces {
+			c.links[i].spaces[k].waiting.most = m.Outstanding
+		}
+	}
 	m.conversations[p] = c
 	return c
 }

@@ -88,6 +88,7 @@ func (s *space) restart() {
 // the last MaxOutstanding, in a ring, and an index of it by key.
 type waiting struct {
 	ring  []message
+	most  int // length of the ring; 0 stands for MaxOutstanding
 	next  int // where the next one goes once the ring is full
 	alive int // how many still wait
 	heads []uint16
@@ -121,13 +122,16 @@ func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
 		m.at, m.ambiguous = at, true
 		return false
 	}
+	if w.most == 0 {
+		w.most = MaxOutstanding
+	}
 	if w.heads == nil {
 		w.heads = make([]uint16, MaxOutstanding)
 	}
 	if w.alive == 0 { // all heads are 0
 		w.ring, w.next = w.ring[:0], 0
 	}
-	if len(w.ring) < MaxOutstanding {
+	if len(w.ring) < w.most {
 		w.next = len(w.ring)
 		w.ring = append(w.ring, message{})
 	} else if old := w.ring[w.next].key; old != 0 {
@@ -137,7 +141,7 @@ func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
 	head := &w.heads[k.slot(MaxOutstanding)]
 	w.ring[w.next] = message{key: k, ambiguous: ambiguous, at: at, chain: *head}
 	*head = uint16(w.next + 1)
-	w.next = (w.next + 1) % MaxOutstanding
+	w.next = (w.next + 1) % w.most
 	w.alive++
 	return gaveUp
 }

@@ -30,8 +30,14 @@ type Report struct {
 	Counts   map[string]int      `json:"counts"`
 	Cases    []Case              `json:"cases"`
 	Findings []conform.Finding   `json:"findings,omitempty"`
-	Line     []measure.Loss      `json:"line,omitempty"`
+	Line     []Line              `json:"line,omitempty"`
 	Unneeded []*conform.Accepted `json:"unneeded,omitempty"`
+}
+
+// A Line is the JSON of what one direction loses.
+type Line struct {
+	measure.Loss
+	Dir string `json:"dir"`
 }
 
 // A Case is the JSON of a case. Without a run it has no verdict.
@@ -81,16 +87,22 @@ func List(w io.Writer, cases []*suite.Case) error {
 	return ndjson.Write(w, all...)
 }
 
+func fraction(part float64) float64 { return math.Round(part*1e4) / 1e4 }
+
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3 }
 
 // Of returns the JSON of a run.
 func Of(r *suite.Report) *Report {
 	j := &Report{
 		Host: r.Host, Name: r.Name, Profile: r.Profile.String(), Begun: r.Begun.UTC().Format(time.RFC3339), Seconds: seconds(r.Took),
-		Passed: r.Passed(), Stopped: r.Stopped, NoEntry: r.NoEntry, Counts: map[string]int{}, Findings: r.Findings, Unneeded: r.Unneeded, Line: r.Line,
+		Passed: r.Passed(), Stopped: r.Stopped, NoEntry: r.NoEntry, Counts: map[string]int{}, Findings: r.Findings, Unneeded: r.Unneeded,
 	}
 	for v := suite.Pass; v <= suite.Known; v++ {
 		j.Counts[v.String()] = r.Count(v)
+	}
+	for _, l := range r.Line {
+		l.Part, l.Most = fraction(l.Part), fraction(l.Most)
+		j.Line = append(j.Line, Line{l, l.Dir.String()})
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
