@@ -24,12 +24,20 @@ import (
 
 func main() {} // never called
 
-// collect is the share of new memory at which Go collects garbage, in percent: a
-// capture's datagrams stay, and little else is made.
-const collect = 400
+// The shares of new memory at which Go collects garbage, in percent: a capture's
+// datagrams stay, and little else is made. From many bytes of datagrams on, the first
+// one would take too much.
+const (
+	collect     = 400
+	collectMany = 100
+	many        = 8 << 20
+)
 
 // The engine of this process: Wireshark shows one capture at a time.
 var console = start()
+
+// thrifty is set while there are many datagrams.
+var thrifty bool
 
 func start() *engine.Console {
 	debug.SetGCPercent(collect)
@@ -64,6 +72,13 @@ func bcdissectDatagram(f *C.frame, to *C.answer) {
 	b, answer := console.Datagram(&frame, f.flags&C.FLAG_AGAIN != 0, f.flags&C.FLAG_ALL != 0, f.flags&C.FLAG_CHOSEN != 0)
 	for _, n := range console.Names() {
 		name(&n)
+	}
+	if held := console.Held(); held > many != thrifty {
+		if thrifty = !thrifty; thrifty {
+			debug.SetGCPercent(collectMany)
+		} else {
+			debug.SetGCPercent(collect)
+		}
 	}
 	switch answer {
 	case engine.NotOurs: // which is the status

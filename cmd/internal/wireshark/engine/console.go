@@ -151,6 +151,9 @@ func (c *Console) choose(ids []string) string {
 	return ""
 }
 
+// Held returns how many bytes the datagrams of the capture take.
+func (c *Console) Held() int { return c.engine.held.size }
+
 // Names returns the names of addresses that are new since the last call.
 func (c *Console) Names() []wireshark.Name {
 	if !c.names {
