@@ -67,7 +67,8 @@ func TestRelayForged(t *testing.T) {
 	if victim.next < 5 || len(victim.echoes) != victim.next || len(victim.faults) > 0 || victim.Phase != relaytest.Playing {
 		t.Errorf("%d of %d lines came back, phase %d, %q", len(victim.echoes), victim.next, victim.Phase, victim.faults)
 	}
-	if worst := slices.Max(victim.echoes); worst > 3*time.Second {
+	// This client sends at once, and not in frames, so that fewer of its datagrams have signs than of the game's.
+	if worst := slices.Max(victim.echoes); worst > 7*time.Second {
 		t.Errorf("a line took %v to come back", worst)
 	}
 	t.Logf("lines of the victim came back after %v", victim.echoes)

@@ -136,7 +136,7 @@ func TestReplayOfGuards(t *testing.T) {
 		rules = append(rules, d.Rule)
 	}
 	slices.Sort(rules)
-	want := []string{"cleans-chat", "corrects-leave", "corrects-names", "corrects-owner", "corrects-sender", "limits-floods", "refuses-others-objects"}
+	want := []string{"cleans-chat", "corrects-leave", "corrects-names", "corrects-owner", "corrects-sender", "hides-addresses", "limits-floods", "limits-renames", "refuses-others-objects"}
 	if !slices.Equal(rules, want) {
 		t.Errorf("explained by %q, want %q", rules, want)
 	}

@@ -52,11 +52,8 @@ func TestDay(t *testing.T) {
 			s.advance(8*time.Second, nil) // its game starts again
 			again.Client = relaytest.NewClient(relaytest.Options{Name: again.Name, Nonce: uint32(100000 + n)})
 			s.join(again)
-			s.clients = s.clients[:3]
 			guests = guests[1:]
-			for _, g := range guests {
-				s.clients = append(s.clients, g)
-			}
+			s.clients = append(s.clients[:3], guests...)
 		}
 		guest := &player{
 			Client: relaytest.NewClient(relaytest.Options{Name: fmt.Sprintf("guest %d", n), Nonce: uint32(5000 + n)}), damaged: true,

@@ -15,8 +15,9 @@ import (
 
 // Whoever can write a false source address, but cannot read what comes back, has
 // to guess the id of a player: 124 datagrams hold all of them. Each wrong one
-// shows that somebody guesses. From then on the host believes a datagram from
-// that address only with a sign of the player: see [arq.Endpoint.Challenge].
+// shows that somebody guesses. From then on the host believes messages
+// of that kind from that address only with a sign of the player: see
+// [arq.Endpoint.Challenge].
 const (
 	suspectFor     = time.Minute            // after the last wrong id
 	challengeEvery = 30 * time.Millisecond  // so that hardly a datagram of the game's leaves without a sign
@@ -77,7 +78,6 @@ const (
 	kindName                    // to rename it
 	kindLeave                   // to be rid of it
 	kindNone                    // nothing
-	allKinds  = kindAck | kindGame | kindName | kindLeave
 	kindCount = 4
 )
 
@@ -163,14 +163,15 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 		return 0
 	}
 	f := &p.forgery
-	if h.signs(p) && h.now.Sub(f.began) >= fastFor {
-		return allKinds | kindNone
-	}
+	lasts := contestedFor
 	if h.signs(p) {
 		k = kindLeave
+		if h.now.Sub(f.began) >= fastFor {
+			lasts = suspectFor
+		}
 	}
 	for i, at := range f.contested {
-		if h.now.Sub(at) < contestedFor {
+		if h.now.Sub(at) < lasts {
 			k |= 1 << i
 		}
 	}

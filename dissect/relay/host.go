@@ -52,6 +52,7 @@ type Host struct {
 	group   []*peer
 	walk    []*peer
 
+	bogus      int     // acknowledgements of messages never sent, of the datagram that the host is at
 	cause      *peer   // the sender of the message that the host is at
 	doomed     []*peer // that will be put out
 	connects   rates
@@ -242,7 +243,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 			return
 		}
 	}
-	h.plain = cipher.Decrypt(h.plain[:0], datagram)
+	h.plain, h.bogus = cipher.Decrypt(h.plain[:0], datagram), 0
 	if p == nil {
 		h.takeUnassigned(from, h.plain)
 		return
@@ -423,11 +424,18 @@ func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *
 	return nil
 }
 
-// acknowledged puts out a client that acknowledges messages never sent: a
-// client that receives its messages does not.
+// acknowledged puts out a client that acknowledges messages never sent: a client
+// that receives its messages does not. One datagram with many may be a stranger's
+// guess.
 func (h *Host) acknowledged(p *peer) {
 	n := p.link.Stats().Bogus
 	for ; p.bogus < n; p.bogus++ {
+		if h.cfg.Public {
+			if h.bogus == bogusMost {
+				continue
+			}
+			h.bogus++
+		}
 		if !h.cfg.Captured && p.phase != Leaving && !h.suspected(p) && !p.budget.bogus.take(h.now, 1) {
 			h.putOut(p, Kicked, transport.BootKicked, "it acknowledges messages that were never sent")
 		}

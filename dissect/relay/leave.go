@@ -110,14 +110,14 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 		switch itself := m.Body[0] == p.id; {
 		case itself && (len(m.Body) == len(body) || h.cfg.Captured):
 			body = bytes.Clone(m.Body)
-			if without := []byte{m.Body[0], 0, 0, 0, 0}; h.cfg.Captured && !bytes.Equal(body, without) {
-				h.departs(p, &Departure{Guard: GuardAddress, Type: transport.Disconnect, Body: m.Body, Instead: without})
-			}
 		case !itself && h.cfg.Captured:
 			body = []byte{h.self(p), 0, 0, 0, 0}
 			h.departs(p, &Departure{Guard: GuardLeave, Type: transport.Disconnect, Body: m.Body, Instead: body})
 			body = bytes.Clone(m.Body)
 		}
+	}
+	if without := []byte{body[0], 0, 0, 0, 0}; h.cfg.Captured && body[0] == h.self(p) && !bytes.Equal(body, without) {
+		h.departs(p, &Departure{Guard: GuardAddress, Type: transport.Disconnect, Body: body, Instead: without})
 	}
 	h.report(Left, p, "")
 	h.leave(p)

@@ -151,6 +151,7 @@ const (
 	allowance    = 1 << 10          // bytes beyond Factor that a client is sent that has used its id: the names of others
 	someWaiting  = 64               // messages that wait for a client that has proved nothing
 	pendingMost  = 4                // sessions of one address that have proved nothing
+	bogusMost    = 16               // acknowledgements of messages never sent that count, of one datagram
 	guessesMost  = 3                // ids that are tried before a session is forgotten
 	guessCosts   = 5                // connects that a wrong id costs the address
 	guessedCosts = 30               // and those that make the session forgotten

@@ -28,8 +28,8 @@ const (
 	batch         = 256     // of them that the host takes before it answers
 	badReads      = 100     // one after another, after which the socket is broken
 	badPause      = 50 * time.Millisecond
-	eventsAtOnce  = 50      // that are said in a second
-	oddAtMost     = 100     // datagrams without a session that are recorded in a second
+	eventsAtOnce  = 50  // that are said in a second
+	oddAtMost     = 100 // datagrams without a session that are recorded in a second
 	farewell      = time.Second
 	shortest      = time.Millisecond // between two looks at the timers
 	beatEvery     = 300 * time.Second
