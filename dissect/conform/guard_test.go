@@ -91,7 +91,7 @@ func (s *session) misdeeds() {
 // guarded returns the game of a host with random ids, as on a network.
 func guarded() relay.Config {
 	rng := rand.New(rand.NewPCG(1, 2))
-	return relay.Config{Players: 8, Mode: relay.Playable, Random: rng.Uint32}
+	return relay.Config{Players: 8, Mode: relay.Playable, Random: rng.Uint32, Public: true}
 }
 
 // All that bcdissect relay refuses and corrects is explained by name.
@@ -108,7 +108,7 @@ func TestGuards(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"cleans-chat", "corrects-leave", "corrects-names", "corrects-owner", "corrects-sender", "limits-floods", "limits-renames",
+		"cleans-chat", "corrects-leave", "corrects-names", "corrects-owner", "corrects-sender", "hides-addresses", "limits-floods", "limits-renames",
 		"refuses-others-objects",
 	}
 	if !slices.Equal(names, want) {
