@@ -65,7 +65,12 @@ func TestBaselineShares(t *testing.T) {
 		a    conform.Accepted
 		want bool
 	}{
-		{of(10, 1000), true}, {of(10, 20), true}, {of(100, 10_000), true}, {of(200, 10_000), true}, {of(300, 10_000), false}, {of(11, 20), false},
+		{of(10, 1000), true},
+		{of(10, 20), true},
+		{of(100, 10_000), true},
+		{of(200, 10_000), true},
+		{of(300, 10_000), false},
+		{of(11, 20), false},
 		{conform.Accepted{Kind: "extra", What: "passed on", Message: "Chat", Count: 1, Of: 1000}, false},
 	} {
 		if got := b.Accepts(tt.a); got != tt.want {
