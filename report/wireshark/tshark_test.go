@@ -699,8 +699,11 @@ func TestTsharkDamaged(t *testing.T) {
 			break
 		}
 		at += n
+		size := int(binary.LittleEndian.Uint32(b[at-footerSize+len(magic):]))
+		if size <= footerSize || size > at+len(magic) || string(b[at+len(magic)-size:][:len(magic)]) != magic {
+			continue // the mark at the beginning of a trailer
+		}
 		for range 1 + rnd.IntN(3) {
-			size := int(binary.LittleEndian.Uint32(b[at-footerSize+len(magic):]))
 			b[at-1-rnd.IntN(min(max(size-40, 30), 300))] = byte(rnd.Uint32())
 		}
 	}
