@@ -848,8 +848,7 @@ func (d *destination) tidy(l *load) {
 // load counts the messages that wait for their counterpart.
 type load struct{ messages, bytes int }
 
-func (l *load) add(size int)  { l.messages++; l.bytes += size }
-func (l *load) drop(size int) { l.messages--; l.bytes -= size }
+func (l *load) add(size int) { l.messages++; l.bytes += size }
 
 // beyond reports whether there are more messages, or more bytes in them.
 func (l *load) beyond(messages, bytes int) bool { return l.messages > messages || l.bytes > bytes }

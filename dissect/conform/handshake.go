@@ -67,8 +67,8 @@ const (
 	stepEnd
 )
 
-// stepKinds are the places of game messages.
-var stepKinds = map[decode.Step]stepKind{
+// stepKinds are the places of game messages; others have none.
+var stepKinds = [256]stepKind{
 	decode.StepAsk: stepRequest, decode.StepAnswer: stepAnswer, decode.StepLoad: stepLoad, decode.StepReady: stepReady, decode.StepEnter: stepRules,
 }
 
@@ -251,8 +251,8 @@ func (s *Step) readType(r *dissect.Record) (ok bool) {
 		if r.Spec == nil {
 			return false
 		}
-		kind, ok := stepKinds[r.Spec.Step]
-		return ok && (kind == stepAnswer || kind == stepReady) != s.FromHost && s.set(kind, "%s", r.Spec.Name)
+		kind := stepKinds[r.Spec.Step]
+		return kind != 0 && (kind == stepAnswer || kind == stepReady) != s.FromHost && s.set(kind, "%s", r.Spec.Name)
 	}
 	return false
 }

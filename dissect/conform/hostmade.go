@@ -10,7 +10,7 @@ import (
 const whySimulated = "the host's own simulation decides"
 
 // madeWhy are the reasons why hosts send messages of their own accord.
-var madeWhy = map[decode.Made]string{
+var madeWhy = [256]string{
 	decode.MadeBySimulation: whySimulated,
 	decode.MadeByScores:     "scores are the host's",
 	decode.MadeByLeave:      whyLeave,

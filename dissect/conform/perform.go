@@ -180,7 +180,7 @@ func (p *Performer) may(n *part, e *Event) bool {
 	case n.live.ID == 0:
 		return false
 	case e.Kind == Left: // not before the answer to its ClientReady
-		return n.live.InGame || !n.ready && !(n.live.Enter && n.live.Loaded)
+		return n.live.InGame || !n.ready && (!n.live.Enter || !n.live.Loaded)
 	case !e.standard():
 		return true
 	case step == decode.StepAnswer:
@@ -236,7 +236,8 @@ func (p *Performer) renumber(body []byte) []byte {
 		return body
 	}
 	p.t.bodies.viewer.Show(res.Message, body, 1, res.Dialect, visit(func(f *decode.Field) {
-		is, to := f.Uint|uint64(f.Int), uint64(0)
+		var to uint64
+		is := f.Uint | uint64(f.Int)
 		switch slot, ok := wire.ObjectID(is).Slot(); {
 		case f.Kind == decode.KindObject && ok:
 			to = is + uint64(wire.FirstObject(p.liveSlot(slot))-wire.FirstObject(slot))
