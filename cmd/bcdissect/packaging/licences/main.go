@@ -169,16 +169,32 @@ func forPeople(all []licence) []byte {
 
 var holder = regexp.MustCompile(`(?im)^[ \t]*(?:copyright|\(c\)|©)[ \t:]*(?:\(c\)|©)?[ \t]*(.*\d{4}.*)$`)
 
-// apache is the text that every Debian system has a copy of, to which copyright
-// files refer.
-var apache = regexp.MustCompile(`(?s)[ \t]*Apache License\s+Version 2\.0.*?accepting any such warranty or additional liability\.(\s+END OF TERMS AND CONDITIONS)?`)
+// common lists licences that every Debian system has a copy of. A copyright file
+// must refer to the copy instead of repeating the text.
+var common = []struct {
+	text    *regexp.Regexp
+	replace string
+}{
+	{
+		regexp.MustCompile(`(?s)[ \t]*Apache License\s+Version 2\.0.*?accepting any such warranty or additional liability\.(\s+END OF TERMS AND CONDITIONS)?`),
+		"The Apache License, version 2.0, is in /usr/share/common-licenses/Apache-2.0.",
+	},
+	{
+		regexp.MustCompile(`(?s)[ \t]*GNU GENERAL PUBLIC LICENSE\s+Version 2, June 1991.*?END OF TERMS AND CONDITIONS(\s+How to Apply These Terms.*?Public License instead of this License\.)?`),
+		"The GNU General Public License, version 2, is in /usr/share/common-licenses/GPL-2.",
+	},
+}
 
 // forDebian returns stanzas of a copyright file.
 func forDebian(all []licence) []byte {
 	var b bytes.Buffer
 	for _, l := range all {
+		text := l.text
+		for _, c := range common {
+			text = c.text.ReplaceAllString(text, c.replace)
+		}
 		var holders []string
-		for _, m := range holder.FindAllStringSubmatch(l.text, -1) {
+		for _, m := range holder.FindAllStringSubmatch(text, -1) { // not the author of a common licence
 			if h := strings.TrimSpace(m[1]); !strings.ContainsAny(h, "[{") { // a form to be filled in
 				holders = append(holders, h)
 			}
@@ -193,7 +209,6 @@ func forDebian(all []licence) []byte {
 			return r
 		}, l.of)
 		fmt.Fprintf(&b, "\nFiles: %s/*\nCopyright: %s\nLicense: %s-of-%s\n", name, strings.Join(holders, "\n "), l.file, name)
-		text := apache.ReplaceAllString(l.text, "The Apache License, version 2.0, is in /usr/share/common-licenses/Apache-2.0.")
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, " \t\n\f")
 			if line == "" {

@@ -47,6 +47,8 @@ func TestForDebian(t *testing.T) {
 	got := string(forDebian([]licence{
 		{"example.org/a v1.0.0", "LICENSE", "Title\n\n  Copyright (c) 2020 Ada\nCopyright 2021 Bob\nCopyright [yyyy] [name]\n\nPermission is granted.\n"},
 		{"example.org/b v0.1.0, part", "COPYING", "    Apache License\n  Version 2.0, January 2004\n\nMuch\naccepting any such warranty or additional liability.\n\n  END OF TERMS AND CONDITIONS\n"},
+		{"example.org/c v0.2.0", "License", "One or the other:\n\nBSD: permitted.\n\n   GNU GENERAL PUBLIC LICENSE\n  Version 2, June 1991\n\n Copyright (C) 1989 Free Software Foundation\n\nMuch\n\n  END OF TERMS AND CONDITIONS\n\n  How to Apply These Terms to Your New Programs\n\nPublic License instead of this License.\n\nMIT: granted.\n"},
+		{"example.org/d v0.3.0", "COPYING", "  GNU GENERAL PUBLIC LICENSE\n  Version 2, June 1991\n\n  END OF TERMS AND CONDITIONS\n\nCopyright 2022 Cy\n"},
 	}))
 	const want = `
 Files: example.org/a-v1.0.0/*
@@ -65,6 +67,24 @@ Files: example.org/b-v0.1.0--part/*
 Copyright: the authors of example.org/b v0.1.0, part
 License: COPYING-of-example.org/b-v0.1.0--part
  The Apache License, version 2.0, is in /usr/share/common-licenses/Apache-2.0.
+
+Files: example.org/c-v0.2.0/*
+Copyright: the authors of example.org/c v0.2.0
+License: License-of-example.org/c-v0.2.0
+ One or the other:
+ .
+ BSD: permitted.
+ .
+ The GNU General Public License, version 2, is in /usr/share/common-licenses/GPL-2.
+ .
+ MIT: granted.
+
+Files: example.org/d-v0.3.0/*
+Copyright: 2022 Cy
+License: COPYING-of-example.org/d-v0.3.0
+ The GNU General Public License, version 2, is in /usr/share/common-licenses/GPL-2.
+ .
+ Copyright 2022 Cy
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
