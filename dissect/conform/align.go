@@ -41,6 +41,7 @@ const (
 	maxWild    = 160     // numbers in a row that the capture does not hold
 	maxCells   = 1 << 22 // pairs of elements that are compared
 	mostTies   = 64      // that are doubted on each side of a fault
+	fewTies    = 4       // that must lie on each side of a fault, if what is further away is not known
 	mostDoubts = 24      // that are in vain, of the messages of one client to another
 )
 
@@ -188,40 +189,68 @@ func ties(xs, ys []element) []align.Pair {
 // alignWith lays the copies to a client beside the messages of one author, where
 // any is left over or out of order.
 func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
-	kept := ties(xs, ys)
-	alone := alone(xs, ys)
+	l, said := d.line[1], author.said
+	c.layAll(&rows{
+		xs: xs, ys: ys, kept: ties(xs, ys), number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
+		size: align.Pair{X: len(said), Y: len(l)}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y laying) { c.take(d, y) },
+	})
+}
+
+// rows are two lists of messages that are laid beside each other in parts, between
+// pairs that seem to be the same.
+type rows struct {
+	xs, ys []element
+	kept   []align.Pair
+	number [2]func(i int) int64 // of the place i, also of those that are not in the lists
+	size   align.Pair           // places
+	inner  bool                 // what is before the first pair, and behind the last, is not looked at
+	differ func(xs, ys []element) bool
+	take   func(laying)
+}
+
+// layAll lays the lists beside each other where they differ. A pair may be of two
+// others with the same bytes: where the lists do not fit, it is doubted.
+func (c *comparer) layAll(r *rows) {
+	alone := alone(r.xs, r.ys)
 	done, patience := align.Pair{X: -1, Y: -1}, mostDoubts
-	for k := 0; k <= len(kept); k++ {
-		from, till := align.Pair{X: -1, Y: -1}, align.Pair{X: len(xs), Y: len(ys)}
+	low, high, most := 0, len(r.kept), mostTies
+	if r.inner {
+		low, high, most = 1, len(r.kept)-1, mostTies/4
+	}
+	for k := low; k <= high; k++ {
+		from, till := align.Pair{X: -1, Y: -1}, align.Pair{X: len(r.xs), Y: len(r.ys)}
 		if k > 0 {
-			from = kept[k-1]
+			from = r.kept[k-1]
 		}
-		if k < len(kept) {
-			till = kept[k]
+		if k < len(r.kept) {
+			till = r.kept[k]
 		}
-		if from.X < done.X || !leftOver(xs[from.X+1:till.X]) && !leftOver(ys[from.Y+1:till.Y]) {
+		if from.X < done.X || !r.differ(r.xs[from.X+1:till.X], r.ys[from.Y+1:till.Y]) {
 			continue
 		}
 		first, last := k-1, k
-		for first >= 0 && !alone[xs[kept[first].X].key] && kept[first].X > done.X {
+		for first >= low && !alone[r.xs[r.kept[first].X].key] && r.kept[first].X > done.X {
 			first--
 		}
-		for last < len(kept) && !alone[xs[kept[last].X].key] {
+		for last < high && !alone[r.xs[r.kept[last].X].key] {
 			last++
 		}
-		best := c.layBetween(author, d, xs, ys, kept, done, first, last)
+		best := c.layBetween(r, done, first, last)
 		at := last
-		for more := 1; best.cost >= align.CostSingle && more <= mostTies && patience > 0; more *= 4 { // a tie may be of two others with the same bytes
-			wider := c.layBetween(author, d, xs, ys, kept, done, first-more, last+more)
+		for more := 1; best.cost >= align.CostSingle && more <= most && patience > 0; more *= 4 {
+			wider := c.layBetween(r, done, max(first-more, low-1), min(last+more, high))
 			if wider.cost < best.cost && wider.trace != nil {
-				best, at = wider, min(last+more, len(kept))
+				best, at = wider, min(last+more, high)
 				patience++
 			}
 			patience--
 		}
-		c.take(d, best)
-		if done = (align.Pair{X: len(xs), Y: len(ys)}); at < len(kept) {
-			done = kept[at]
+		if r.inner && best.cost >= align.CostSingle && (patience <= 0 || first < fewTies || last > high-fewTies) {
+			best.trace = nil // too few pairs around it prove it
+		}
+		r.take(best)
+		if done = (align.Pair{X: len(r.xs), Y: len(r.ys)}); at < len(r.kept) {
+			done = r.kept[at]
 		}
 		k = at
 	}
@@ -236,26 +265,28 @@ type laying struct {
 
 // layBetween lays the parts of two lists beside each other that lie between two of
 // their ties, but behind what is done.
-func (c *comparer) layBetween(author *Client, d *destination, xs, ys []element, kept []align.Pair, done align.Pair, from, till int) laying {
-	l, said := d.line[1], author.said
-	begin, end := done, align.Pair{X: len(xs), Y: len(ys)}
-	if from >= 0 && kept[from].X > done.X {
-		begin = kept[from]
+func (c *comparer) layBetween(r *rows, done align.Pair, from, till int) laying {
+	begin, end := done, align.Pair{X: len(r.xs), Y: len(r.ys)}
+	if from >= 0 && r.kept[from].X > done.X {
+		begin = r.kept[from]
 	}
-	if till < len(kept) {
-		end = kept[till]
+	if till < len(r.kept) {
+		end = r.kept[till]
 	}
-	first, last := align.Pair{X: -1, Y: -1}, align.Pair{X: len(said), Y: len(l)}
+	first, last := align.Pair{X: -1, Y: -1}, r.size
 	if begin.X >= 0 {
-		first = align.Pair{X: xs[begin.X].at, Y: ys[begin.Y].at}
+		first = align.Pair{X: r.xs[begin.X].at, Y: r.ys[begin.Y].at}
 	}
-	if end.X < len(xs) {
-		last = align.Pair{X: xs[end.X].at, Y: ys[end.Y].at}
+	if end.X < len(r.xs) {
+		last = align.Pair{X: r.xs[end.X].at, Y: r.ys[end.Y].at}
 	}
 	c.work.spend(last.X - first.X + last.Y - first.Y)
-	wideX := widen(xs[begin.X+1:end.X], first.X, last.X, len(said), func(i int) int64 { return said[i].number })
-	wideY := widen(ys[begin.Y+1:end.Y], first.Y, last.Y, len(l), func(i int) int64 { return l[i].number })
-	return c.lay(wideX, wideY, begin.X < 0, end.X == len(xs))
+	wideX := widen(r.xs[begin.X+1:end.X], first.X, last.X, r.size.X, r.number[0])
+	wideY := widen(r.ys[begin.Y+1:end.Y], first.Y, last.Y, r.size.Y, r.number[1])
+	if !r.inner {
+		c.elsewhere(wideX, wideY)
+	}
+	return c.lay(wideX, wideY, begin.X < 0, end.X == len(r.xs))
 }
 
 // alone returns the keys that only one message has on each side.
@@ -307,7 +338,6 @@ func (c *comparer) lay(xs, ys []element, begins, ends bool) laying {
 		return laying{xs: xs, ys: ys}
 	}
 	c.work.spend(cells)
-	c.elsewhere(xs, ys)
 	lossy := c.rates.lossy
 	g := &align.Grid{X: elements(xs), Y: elements(ys), Begins: begins && (lossy || c.t.late()), Ends: ends && lossy}
 	return laying{xs, ys, g.Cost(), func() {

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"hash/maphash"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -147,8 +148,10 @@ type comparer struct {
 	sums      sums
 	simulates bool // the host sends updates of its own that move ships
 	work      work
-	changes   int32 // of the causes of messages
-	bound     bound // that was found last
+	changes   int32                     // of the causes of messages
+	bound     bound                     // that was found last
+	ended     bool                      // all messages are there
+	sayers    map[uint64]netip.AddrPort // by key: of the clients whose messages were passed on
 }
 
 func newComparer(t *timeline, rep *Report, judge, models model) *comparer {
@@ -169,6 +172,8 @@ type destination struct {
 	line     [2]line              // its messages with numbers, by class
 	left     [2]map[int64]*got    // messages with numbers that nothing asked for, while they are judged
 	work     *work
+	views    map[*destination]*view
+	alone    map[int32]bool // places of messages that another client surely did not get, and that the host is blamed for
 }
 
 func (c *comparer) dest(client *Client) *destination {
@@ -471,15 +476,20 @@ func (c *comparer) place(d *destination, g *got) {
 			for _, o := range d.gots {
 				o.again = o.again || o.Number == g.Number && o.Type == g.Type && o.key != g.key
 			}
-			l[i] = place{number: g.Number, key: g.key, frame: int32(g.Frame)} //nolint:gosec // a frame number
+			l[i] = g.place()
 		}
 		return
 	}
-	if c.places >= c.t.budget.of(maxPlaces) || !d.line[classOf(g.Type)].add(place{number: g.Number, key: g.key, frame: int32(g.Frame)}) { //nolint:gosec // a frame number
+	if c.places >= c.t.budget.of(maxPlaces) || !d.line[classOf(g.Type)].add(g.place()) {
 		c.t.reached[limitMemory]++
 		return
 	}
 	c.places++
+}
+
+// place returns the place of a message with a number.
+func (g *got) place() place {
+	return place{number: g.Number, key: g.key, op: g.Op, frame: int32(g.Frame)} //nolint:gosec // a frame number
 }
 
 // await adds an expected message to those with one of its keys.
@@ -864,6 +874,12 @@ func (c *comparer) finish(lossy bool) {
 	for _, d := range c.order {
 		c.rematch(d)
 		c.align(d)
+	}
+	c.ended = true
+	for _, d := range c.order {
+		if c.hasty() {
+			c.reunite(d)
+		}
 		d.tidy(&load{})
 		d.loosen()
 		c.changes++

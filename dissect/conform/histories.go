@@ -138,6 +138,14 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	case !c.arrived(s):
 		return whyNotTaken
 	}
+	switch mate := c.lacking(d, x); {
+	case mate == mateNone:
+		return ""
+	case mate == mateHidden && c.hasty():
+		return whyHole
+	case mate >= 0 && c.hasty():
+		return whyAgain
+	}
 	why := c.unsent(d, x)
 	if c.work.over() {
 		c.t.reached[limitSearch]++
@@ -362,7 +370,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 // lostCause returns the reason why the cause of a message may not be in the
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
-	own := c.own(g)
+	own, mate := c.own(g), c.others(d, g)
 	switch {
 	case g.MadeUp:
 		return whyMadeUp, true
@@ -370,11 +378,15 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCut, true
 	case own != nil && c.returned(d, g):
 		return "", false // it comes back to its author
+	case mate == mateNone:
+		return "", false
+	case mate >= 0 && c.hasty() && (own == nil || !c.refuted(d, g, own.client)):
+		return whyDoubled, true
 	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own):
 		return whyCrossed, true
 	case c.hasty() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
 		return whyDoubled, true
-	case g.again || g.Number >= 0 && d.line[classOf(g.Type)].aliased(g.Number, g.key):
+	case g.again || g.Number >= 0 && (d.line[classOf(g.Type)].aliased(g.Number, g.key) || c.hasty() && d.line[classOf(g.Type)].doubtful(d.line[classOf(g.Type)].at(g.Number))):
 		return whyAgain, true
 	case g.fate == unpaired && !c.hasty():
 		return "", false
@@ -503,7 +515,7 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 	for _, g := range list {
 		switch {
 		case g.done || x.key == g.key && !x.replica || g.Type != x.typ || g.Op != x.op || g.Reliable != x.reliable && x.copied():
-		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi):
+		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi || c.hasty() && c.shared(d, g)):
 		case c.related(x, g):
 			return g
 		}
@@ -590,27 +602,27 @@ func (g *got) simulated() bool {
 // author, if another client got the two in their order, or no other got them.
 func (c *comparer) disorders() {
 	for _, d := range c.order {
-		last := map[*Client]place{}
+		last := map[*Client]int{}
 		l := d.line[1]
 		for i, p := range l {
 			s := p.src
-			if s == nil || s.number < 0 || s.kind != Input || p.loose {
+			if s == nil || s.number < 0 || s.kind != Input || p.loose && !c.hasty() {
 				continue
 			}
-			o, ok := last[s.client]
-			if !ok || o.src.number <= s.number {
-				last[s.client] = p
+			k, ok := last[s.client]
+			if !ok || l[k].src.number <= s.number {
+				last[s.client] = i
 				continue
 			}
-			c.disordered(d, i, o.src)
+			c.disordered(d, i, k)
 		}
 	}
 }
 
 // disordered judges a message that comes after that because of a later input.
-func (c *comparer) disordered(d *destination, i int, later *source) {
-	p := d.line[1][i]
-	s := p.src
+func (c *comparer) disordered(d *destination, i, before int) {
+	p, later := d.line[1][i], d.line[1][before].src
+	s, sure := p.src, c.hasty() && (c.astray(d, i) || c.astray(d, before))
 	unsure := func(l line) bool { // it may be another message with the same bytes
 		n := 0
 		for k := max(0, i-maxLooked); k < min(len(l), i+maxLooked); k++ {
@@ -624,7 +636,7 @@ func (c *comparer) disordered(d *destination, i int, later *source) {
 		c.t.reached[limitSearch]++
 		return
 	}
-	if unsure(d.line[1]) {
+	if !sure && (p.loose || d.line[1][before].loose || unsure(d.line[1])) {
 		return
 	}
 	others, agree := 0, 0
@@ -635,7 +647,7 @@ func (c *comparer) disordered(d *destination, i int, later *source) {
 			}
 		}
 	}
-	known := c.hasty() && (agree == others || s.twice() || later.twice())
+	known := c.hasty() && !sure && (agree == others || s.twice() || later.twice())
 	c.rep.Invariants.disorder(s.frame, known)
 	if known {
 		c.rep.deviate(ruleArrival, s.typ, s.op, s.frame)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -19,7 +20,9 @@ type place struct {
 	number int64
 	key    uint64
 	src    *source // its cause, nil if it is not known
+	author *Client // of whose message it is a copy, nil if it is none
 	frame  int32
+	op     decode.Opcode
 	copied bool // it is a copy of its cause
 	loose  bool // another message with the same bytes did not come, or came too often, so that it may be that one
 }
@@ -50,6 +53,12 @@ func (l line) at(number int64) int {
 	return sort.Search(len(l), func(i int) bool { return l[i].number >= number })
 }
 
+// index returns the index of the message with a number.
+func (l line) index(number int64) (i int, ok bool) {
+	i = l.at(number)
+	return i, i < len(l) && l[i].number == number
+}
+
 // caused notes the cause of a message. It returns the frame of the message, 0 if its
 // place is not remembered.
 func (l line) caused(number int64, src *source, copied bool) (frame int) {
@@ -57,7 +66,9 @@ func (l line) caused(number int64, src *source, copied bool) (frame int) {
 	if i == len(l) || l[i].number != number {
 		return 0
 	}
-	l[i].src, l[i].copied = src, copied
+	if l[i].src, l[i].copied = src, copied; copied {
+		l[i].author = src.client
+	}
 	return int(l[i].frame)
 }
 
@@ -246,21 +257,28 @@ func (s said) at(number int64) int {
 }
 
 // lacks calls f with the numbers between two of messages of a client that the
-// capture does not hold, until f reports true, and reports whether f did.
+// capture does not hold, the highest first, until f reports true, and reports whether
+// f did, or there are too many.
 func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool) bool {
 	s := author.said
-	n := lo + 1
-	for i := s.at(n); i < len(s) && s[i].number <= hi; i++ {
-		if s[i].number-n > maxLooked || c.work.over() {
-			return true
+	i := s.at(hi)
+	if hi == lastNumber && i > 0 {
+		hi = s[i-1].number
+	}
+	for calls := 0; hi > lo; i-- {
+		below := lo // the next lower number that the capture holds
+		if i > 0 {
+			below = max(lo, s[i-1].number)
 		}
-		c.work.spend(int(s[i].number-n) + 1)
-		for ; n < s[i].number; n++ {
-			if f(n) {
+		for n := hi - 1; n > below; n-- {
+			if calls++; calls > maxLooked || f(n) {
 				return true
 			}
 		}
-		n = s[i].number + 1
+		hi = below
+		if c.work.spend(1); c.work.over() {
+			return true
+		}
 	}
 	return false
 }

@@ -1,0 +1,319 @@
+package conform
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/conform/internal/align"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A host that passes a message on sends it to all players, and acts on one message
+// after another. So two players get the same copies in the same order, but for those
+// of their own messages, whatever the network did to the originals. Where one of two
+// players has a copy that the other lacks, although the capture holds each number
+// there, no history explains it.
+
+// What another client has in the place of a message to a client: the place of its own
+// copy, or one of these.
+const (
+	mateNone    int32 = iota - 3 // nothing
+	mateUnknown                  // the capture does not tell
+	mateHidden                   // a number that the capture lacks
+)
+
+// maxNear is how far another message with the same bytes may lie that is taken for one
+// that is left over.
+const maxNear = 16
+
+// A view holds what another client got of the messages to a client.
+type view struct {
+	mates []int32            // by place
+	none  map[uint64][]int32 // by key: the places of those that the other client surely did not get
+}
+
+// view returns what another client got of the messages to a client.
+func (c *comparer) view(d, o *destination) *view {
+	if d.views[o] == nil {
+		c.lookAcross(d, o)
+	}
+	return d.views[o]
+}
+
+// lookAcross finds what two clients got of the messages to each other.
+func (c *comparer) lookAcross(d, o *destination) {
+	both := &views{}
+	for k, to := range [...]*destination{d, o} {
+		both[k] = &view{mates: slices.Repeat([]int32{mateUnknown}, len(to.line[1])), none: map[uint64][]int32{}}
+		if to.views == nil {
+			to.views = map[*destination]*view{}
+		}
+	}
+	d.views[o], o.views[d] = both[0], both[1]
+	if c.work.over() {
+		return
+	}
+	xs, ys := c.passedOn(d, o), c.passedOn(o, d)
+	c.work.spend(len(xs) + len(ys))
+	kept := anchors(xs, ys)
+	for _, a := range kept {
+		both.pair(&xs[a.X], &ys[a.Y])
+	}
+	l, m := d.line[1], o.line[1]
+	c.layAll(&rows{
+		xs: xs, ys: ys, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
+		size: align.Pair{X: len(l), Y: len(m)}, inner: true, take: both.take,
+		differ: func(xs, ys []element) bool { return !both.same(xs, ys) },
+	})
+}
+
+// passedOn returns the numbered messages to a client; those which another client need
+// not have got are free.
+func (c *comparer) passedOn(d, o *destination) (list []element) {
+	left := d.leftOver()
+	for i := range d.line[1] {
+		p := &d.line[1][i]
+		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
+		e := element{at: i, number: p.number, key: p.key, pair: -1, src: p.src, g: left[p.number]}
+		switch {
+		case c.hasty() && d.line[1].doubtful(i): // its number may be another's
+			e.wild, e.free = true, true
+		case relay != decode.RelayForward && relay != decode.RelayEcho:
+			e.free = true
+		case c.saidBy(p.key) == o.client.Addr: // perhaps as another client, who came back
+			e.free = true
+		case p.author != nil:
+		case e.g != nil:
+			e.free = relay != decode.RelayForward || c.t.causes(e.g.Event)(o.client)
+		default:
+			e.free = true
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// saidBy returns the address of the client whose messages have a key, as the copies
+// that came show.
+func (c *comparer) saidBy(key uint64) netip.AddrPort {
+	if c.sayers == nil {
+		c.sayers = map[uint64]netip.AddrPort{}
+		for _, d := range c.order {
+			for i := range d.line[1] {
+				if p := &d.line[1][i]; p.author != nil {
+					c.sayers[p.key] = p.author.Addr
+				}
+			}
+		}
+	}
+	return c.sayers[key]
+}
+
+// doubtful reports whether a message may have another number than it seems, with the
+// same eight bits, since a host that repeats it tells no more: it was not recorded
+// between its neighbours, and the capture does not hold another with that number.
+func (l line) doubtful(i int) bool {
+	end := len(l) - 1
+	if i > 0 && l[i-1].frame <= l[i].frame && i < end && l[i].frame <= l[i+1].frame {
+		return false
+	}
+	for by := int64(eightBits); by <= 8*eightBits; by += eightBits {
+		for _, n := range [...]int64{l[i].number - by, l[i].number + by} {
+			if k, ok := l.index(n); n >= 0 && n <= l[end].number && (!ok || l[k].key == l[i].key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leftOver returns the messages with numbers to a client that nothing asked for.
+func (d *destination) leftOver() map[int64]*got {
+	left := map[int64]*got{}
+	for _, g := range d.gots {
+		if g.Number >= 0 && g.standard() {
+			left[g.Number] = g
+		}
+	}
+	return left
+}
+
+// anchors returns the pairs of messages with bytes that no other has on either side,
+// and which keep the order of both.
+func anchors(xs, ys []element) []align.Pair {
+	single := alone(xs, ys)
+	at := map[uint64]int{}
+	for j := range ys {
+		if single[ys[j].key] && !ys[j].free {
+			at[ys[j].key] = j
+		}
+	}
+	var all []align.Pair
+	for i := range xs {
+		if j, ok := at[xs[i].key]; ok && !xs[i].free {
+			all = append(all, align.Pair{X: i, Y: j})
+		}
+	}
+	return align.Rising(all)
+}
+
+// views are those of two clients of each other.
+type views [2]*view
+
+func (v *views) pair(x, y *element) {
+	v[0].mates[x.at], v[1].mates[y.at] = int32(y.at), int32(x.at) //nolint:gosec // places in a line, which is bounded
+}
+
+// same pairs the messages of two lists, and reports whether all that must have a
+// counterpart have one.
+func (v *views) same(xs, ys []element) bool {
+	i, j := 0, 0
+	for i < len(xs) || j < len(ys) {
+		switch {
+		case i < len(xs) && j < len(ys) && xs[i].key == ys[j].key:
+			v.pair(&xs[i], &ys[j])
+			i, j = i+1, j+1
+		case i < len(xs) && xs[i].free:
+			i++
+		case j < len(ys) && ys[j].free:
+			j++
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// take takes over what a part of the lines has in common.
+func (v *views) take(a laying) {
+	if a.trace == nil || mostly(a.xs, a.ys) {
+		return
+	}
+	a.trace()
+	for k, list := range [...][2][]element{{a.xs, a.ys}, {a.ys, a.xs}} {
+		for _, e := range list[0] {
+			mate := mateUnknown
+			switch {
+			case e.wild:
+				continue
+			case e.pair >= 0 && !list[1][e.pair].wild:
+				mate = int32(list[1][e.pair].at) //nolint:gosec // a place in a line
+			case e.pair >= 0:
+				mate = mateHidden
+			case !e.free:
+				mate = mateNone
+				v[k].none[e.key] = append(v[k].none[e.key], int32(e.at)) //nolint:gosec // a place in a line
+			}
+			v[k].mates[e.at] = mate
+		}
+	}
+}
+
+// mostly reports whether the capture lacks so much of two lists that what is left can
+// be paired in many ways: a tenth.
+func mostly(xs, ys []element) bool {
+	wild := 0
+	for _, list := range [...][]element{xs, ys} {
+		for i := range list {
+			if list[i].wild {
+				wild++
+			}
+		}
+	}
+	return 10*wild > len(xs)+len(ys)
+}
+
+// others returns the place of what another client got of a message, or what it got in
+// its place: mateNone if any other client surely did not get it, although it should
+// have got it, too, if a client's message had caused it.
+func (c *comparer) others(d *destination, g *got) int32 {
+	i, ok := d.line[1].index(g.Number)
+	if !ok || !g.standard() || !c.ended {
+		return mateUnknown
+	}
+	for _, o := range c.order {
+		if o == d {
+			continue
+		}
+		v := c.view(d, o)
+		for _, k := range v.none[g.key] { // it may be another with the same bytes
+			if near := int(k) - i; v.mates[k] == mateNone && !d.alone[k] && near >= -maxNear && near <= maxNear {
+				if d.alone == nil {
+					d.alone = map[int32]bool{}
+				}
+				d.alone[k] = true
+				return mateNone
+			}
+		}
+	}
+	return c.fellow(d, i)
+}
+
+// fellow returns the place of what any other client got of a message.
+func (c *comparer) fellow(d *destination, i int) (mate int32) {
+	mate = mateUnknown
+	for _, o := range c.order {
+		if o != d {
+			mate = max(mate, c.view(d, o).mates[i])
+		}
+	}
+	return mate
+}
+
+// shared reports whether another client got a message, too.
+func (c *comparer) shared(d *destination, g *got) bool {
+	i, ok := d.line[1].index(g.Number)
+	return ok && c.ended && g.standard() && c.fellow(d, i) >= 0
+}
+
+// astray reports whether another client surely did not get a message, at its place.
+func (c *comparer) astray(d *destination, i int) bool {
+	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).mates[i] == mateNone })
+}
+
+// fellows calls f with the places of what a client got of the copies of a message that
+// others got, or what it got in their place, until f reports true.
+func (c *comparer) fellows(d *destination, x *expect, f func(mate int32) bool) bool {
+	if !x.copied() || classOf(x.typ) != 1 || !c.ended {
+		return false
+	}
+	for _, p := range x.src.spots {
+		if i, ok := p.to.line[1].index(p.number); ok && p.class == 1 && p.to != d && f(c.view(p.to, d).mates[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacking returns what a client has in the place of the copies of a message that others
+// got: mateNone if it surely lacks one of them.
+func (c *comparer) lacking(d *destination, x *expect) (mate int32) {
+	mate = mateUnknown
+	if c.fellows(d, x, func(m int32) bool { mate = max(mate, m); return m == mateNone }) {
+		return mateNone
+	}
+	return mate
+}
+
+// reunite pairs the copies that are left over with those messages of which others got
+// the copies in their place.
+func (c *comparer) reunite(d *destination) {
+	left := d.leftOver()
+	for _, x := range d.expects {
+		if x.done {
+			continue
+		}
+		c.fellows(d, x, func(mate int32) bool {
+			if mate < 0 {
+				return false
+			}
+			g := left[d.line[1][mate].number]
+			if g == nil || g.done || g.key != x.key {
+				return false
+			}
+			c.pair(d, x, g)
+			return true
+		})
+	}
+}
