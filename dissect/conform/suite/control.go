@@ -132,7 +132,9 @@ func both(a, b positive) positive {
 func (t *T) once(c *client, body []byte, others []*client) {
 	sent := c.out.where(func(m *message) bool { return m.Type == transport.Standard && bytes.Equal(m.Body, body) })
 	twice := func(o *client) bool {
-		return slices.ContainsFunc(o.delivered, func(m *message) bool { return m.game() && m.opcode() == gameMessage(body).opcode() && o.count(m.Body) > 1 })
+		return slices.ContainsFunc(o.delivered, func(m *message) bool {
+			return m.game() && m.opcode() == gameMessage(body).opcode() && o.count(m.Body) > 1
+		})
 	}
 	need(len(sent) <= 1 || !slices.ContainsFunc(others, twice), "%s had to send the message again, and the host acted on each copy: see T-6", c.name)
 }
