@@ -1,6 +1,7 @@
 package match
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -236,14 +237,11 @@ func (g *game) rename(frame, player int, name wire.Untrusted) {
 	if name == "" || name == p.Name {
 		return
 	}
-	for _, e := range g.nameless[player] {
-		e.Text = name + e.Text[e.described:]
-	}
-	delete(g.nameless, player)
 	if p.Name != "" {
 		g.event(frame, EventName, player, p.Name+" is now called "+name)
 	}
 	p.Name = name
+	g.name(player)
 	for i := range g.kills {
 		if k := &g.m.Kills[i]; k.Victim == player || k.Killer == player {
 			g.retell(k, &g.kills[i])
@@ -252,6 +250,18 @@ func (g *game) rename(frame, player int, name wire.Untrusted) {
 	if len(p.Names) < 16 {
 		p.Names = append(p.Names, name)
 	}
+}
+
+// name puts the name of a player into the events before it was known.
+func (g *game) name(player int) {
+	name := g.m.Players[player].Name
+	if name == "" {
+		return
+	}
+	for _, e := range g.nameless[player] {
+		e.Text = name + e.Text[e.described:]
+	}
+	delete(g.nameless, player)
 }
 
 func (g *game) setTeam(frame, player, team int) {
@@ -292,6 +302,9 @@ func (g *game) unite(a, b int) int {
 	} else if q.Damage != nil {
 		*p.Damage += *q.Damage
 	}
+	g.nameless[a] = append(g.nameless[a], g.nameless[b]...)
+	delete(g.nameless, b)
+	g.name(a)
 	m.Players = slices.Delete(m.Players, b, b+1)
 	at := func(player *int) {
 		switch {
@@ -370,10 +383,11 @@ func renumber[K comparable](of map[K]int, at func(*int)) {
 }
 
 // keys returns a map with the players that are its keys changed. Of two that
-// become one, either value stays.
+// become one, the value of the first stays.
 func keys[V any](of map[int]V, at func(*int)) map[int]V {
 	out := make(map[int]V, len(of))
-	for i, v := range of {
+	for _, i := range slices.Backward(slices.Sorted(maps.Keys(of))) {
+		v := of[i]
 		at(&i)
 		out[i] = v
 	}
