@@ -116,7 +116,7 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 			body = bytes.Clone(m.Body)
 		}
 	}
-	if without := []byte{body[0], 0, 0, 0, 0}; h.cfg.Captured && body[0] == h.self(p) && !bytes.Equal(body, without) {
+	if without := []byte{h.self(p), 0, 0, 0, 0}; h.cfg.Captured && (body[0] == p.id || body[0] == without[0]) && !bytes.Equal(body[1:], without[1:]) {
 		h.departs(p, &Departure{Guard: GuardAddress, Type: transport.Disconnect, Body: body, Instead: without})
 	}
 	h.report(Left, p, "")
