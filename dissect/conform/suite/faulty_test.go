@@ -543,6 +543,20 @@ var faults = []fault{
 		}
 		return true
 	}},
+	{name: "two ships in a datagram", caught: "J-13", known: "J-13", out: func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
+		l := f.link(at)
+		switch {
+		case op(m) != int(msg.OpObjectCreateTeam) || !p.ready || l.sent[m.Seq]:
+			return true
+		case l.kept == nil:
+			l.kept = standard(m.Seq, m.Body)
+		default:
+			f.sends(0, at, l.kept, standard(m.Seq, m.Body))
+			l.kept = nil
+		}
+		l.sent[m.Seq] = true // it may be sent again
+		return false
+	}},
 	{name: "names of others kept back", caught: "J-15", out: controls(transport.NameChange, func(p *peer, b []byte) []byte {
 		if !p.loaded && b[0] != p.id {
 			b[0] = 0
