@@ -197,6 +197,14 @@ func (s *story) control(peer uint8, typ transport.Type, body []byte) {
 	})
 }
 
+// creates lets the client create its ship after some time.
+func (s *story) creates(after time.Duration) {
+	s.at = s.at.Add(after)
+	m := &msg.ObjectCreateTeam{}
+	m.ID, m.Species = own, akiraClass.Species
+	s.numbered(dissect.ToHost, m)
+}
+
 func (s *story) restarts() {
 	s.number(dissect.FromHost, new(msg.RestartGame), []byte{byte(msg.OpRestartGame)})
 }
@@ -367,6 +375,9 @@ func TestSimulatedFaults(t *testing.T) {
 		{"L-7", "forgotten", Fail, func(s *story) { s.returns(4, &msg.Score{Player: 3}) }},
 		{"L-7", "not told", Fail, func(s *story) { s.returns(4, &msg.Score{Player: 9, Deaths: 7}) }},
 		{"L-7", "told, but not captured", Skip, func(s *story) { s.returns(4, nil) }},
+		{"O-6", "no player created it", Fail, func(*story) {}}, // newStory's host sends it
+		{"O-6", "the creation came again, and the first is not captured", Skip, func(s *story) { s.creates(100 * time.Millisecond) }},
+		{"O-6", "the player created it long after", Fail, func(s *story) { s.creates(30 * time.Second) }},
 		{"D-7", "repaired", Pass, func(s *story) { s.event(event.ClassObject, event.CodeRepairCompleted, own+13, own, own+10) }},
 		{"D-7", "queued", Pass, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+13, 0) }},
 		{"D-7", "a phaser repairs", Fail, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+14, 0) }},

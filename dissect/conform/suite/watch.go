@@ -58,6 +58,10 @@ type breach struct {
 	text       string
 	needs      []side
 	documented bool // it is the difference of OpenBC that cases.txt documents of the case
+
+	// explained reports at the end whether later traffic may explain it; nil for never. A client sends a
+	// message again that the traffic lacks the first time, with the number that is next in order.
+	explained func() bool
 }
 
 func breaks(format string, args ...any) *breach { return &breach{text: fmt.Sprintf(format, args...)} }
@@ -98,10 +102,10 @@ type watched struct {
 	w      watcher
 	about  int
 	frames []int
-	broken []string // those that are not documented, if there are any
-	known  bool     // all are documented
-	doubts []string // breaches, if the traffic lacks nothing
-	unsure int      // how many there are
+	broken []suspicion // those that are not documented, if there are any
+	known  bool        // all are documented
+	doubts []string    // breaches, if the traffic lacks nothing
+	unsure int         // how many there are
 }
 
 // A suspicion is a broken rule that the next messages of some sides prove: numbers tell
@@ -186,7 +190,7 @@ func (w *Watch) suspect(s suspicion, r *dissect.Record) {
 	}
 	switch s.broken.needs = open; {
 	case len(open) == 0:
-		s.of.breaks(s.frame, s.broken)
+		s.of.breaks(s)
 	case len(w.open) >= mostSuspicions:
 		s.of.doubt(s.frame, s.broken)
 	default:
@@ -209,7 +213,7 @@ func (w *Watch) settle(of side, t turn) {
 			b.needs = slices.Delete(b.needs, i, i+1)
 			kept = append(kept, s)
 		default:
-			s.of.breaks(s.frame, b)
+			s.of.breaks(s)
 		}
 	}
 	clear(w.open[len(kept):])
@@ -217,14 +221,27 @@ func (w *Watch) settle(of side, t turn) {
 }
 
 // breaks notes that the rule is broken.
-func (c *watched) breaks(frame int, b *breach) {
+func (c *watched) breaks(s suspicion) {
+	b := s.broken
 	if c.about++; len(c.broken) == 0 || c.known && !b.documented {
-		c.frames, c.broken, c.known = nil, nil, b.documented
+		c.broken, c.known = nil, b.documented
 	}
 	if c.known == b.documented && len(c.broken) < mostCame {
-		c.broken = append(c.broken, fmt.Sprintf("frame %d: %s", frame, b.text))
-		c.frames = append(c.frames, frame)
+		c.broken = append(c.broken, s)
 	}
+}
+
+// proven returns the breaches that no later traffic explains, and their frames. The others are doubts.
+func (c *watched) proven() (came []string, frames []int) {
+	for _, s := range c.broken {
+		if s.broken.explained != nil && s.broken.explained() {
+			c.doubt(s.frame, s.broken)
+			continue
+		}
+		came = append(came, fmt.Sprintf("frame %d: %s", s.frame, s.broken.text))
+		frames = append(frames, s.frame)
+	}
+	return came, frames
 }
 
 // doubt notes that the rule may be broken.
@@ -245,9 +262,11 @@ func (w *Watch) Results(p Profile) (list []Result) {
 	w.open = nil
 	for _, c := range w.cases {
 		res := Result{Case: c.c, First: w.first, Last: w.last, Frames: slices.Compact(c.frames), Attempts: 1}
+		came, frames := c.proven()
 		switch {
-		case len(c.broken) > 0:
-			res.breaks(c.broken, res.Frames, c.known)
+		case len(came) > 0:
+			res.Frames = slices.Compact(frames)
+			res.breaks(came, res.Frames, c.known)
 		case c.unsure > 0:
 			res.Verdict = Skip
 			res.Why = fmt.Sprintf("%s; but missing messages may explain it, or the traffic ends too early to prove it", c.doubts[0])
@@ -492,10 +511,11 @@ func watchVolumes() watcher {
 // watchMade watches for ships of players that no player has created. The creation of
 // a ship from before the capture cannot be there.
 func watchMade() watcher {
-	made := map[wire.ObjectID]bool{}
-	full := false          // there were more ships
-	joins := map[int]int{} // conversations of players with a captured join, by slot
-	died := map[int]bool{} // slots of exploded ships
+	const resent = 20 * time.Second       // a client sends a message again for so long
+	made := map[wire.ObjectID]time.Time{} // when they were created first
+	full := false                         // there were more ships
+	joins := map[int]int{}                // conversations of players with a captured join, by slot
+	died := map[int]bool{}                // slots of exploded ships
 	return func(r *dissect.Record) (bool, *breach) {
 		if r.Status == dissect.StatusDuplicate {
 			return false, nil
@@ -522,14 +542,22 @@ func watchMade() watcher {
 		owner, joined := joins[slot]
 		switch {
 		case r.Dir == dissect.ToHost:
-			full = !remember(made, id, true, mostShips) || full
+			if _, again := made[id]; !again {
+				full = !remember(made, id, r.Time, mostShips) || full
+			}
 			return false, nil
 		case r.Dir != dissect.FromHost || !owned || !joined || full:
 			return false, nil
-		case !made[id]:
-			return true, breaks("ship %08X, which no player has created", uint32(id)).known(died[slot]).on(side{owner, dissect.ToHost})
 		}
-		return true, nil
+		if _, created := made[id]; created {
+			return true, nil
+		}
+		since, broken := r.Time, breaks("ship %08X, which no player has created", uint32(id)).known(died[slot]).on(side{owner, dissect.ToHost})
+		broken.explained = func() bool {
+			at, created := made[id]
+			return full || created && at.Sub(since) <= resent
+		}
+		return true, broken
 	}
 }
 
