@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -320,8 +321,12 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A host on loopback sees clients at their own loopback addresses.
+// A host on loopback sees clients at their own loopback addresses, where the system
+// has routes for all of them.
 func TestLoopbackAddresses(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("not tried on Windows: wine sends from 127.0.0.1 to 127.0.0.1")
+	}
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 7)})
 	if err != nil {
 		t.Skip("this system has one loopback address only")
