@@ -877,9 +877,7 @@ func (c *comparer) finish(lossy bool) {
 	}
 	c.ended = true
 	for _, d := range c.order {
-		if c.hasty() {
-			c.reunite(d)
-		}
+		c.reunite(d)
 		d.tidy(&load{})
 		d.loosen()
 		c.changes++

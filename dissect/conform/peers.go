@@ -296,12 +296,21 @@ func (c *comparer) lacking(d *destination, x *expect) (mate int32) {
 	return mate
 }
 
-// reunite pairs the copies that are left over with those messages of which others got
-// the copies in their place.
+// reunite pairs what is left over with messages that have the same bytes: answers with
+// any, since they may come late, and copies with those in whose place others got theirs.
 func (c *comparer) reunite(d *destination) {
 	left := d.leftOver()
 	for _, x := range d.expects {
 		if x.done {
+			continue
+		}
+		if s := d.byKey.find(x.key); s != nil && !x.copied() {
+			if i := slices.IndexFunc(s.gots, func(g *got) bool { return !g.done }); i >= 0 {
+				c.pair(d, x, s.gots[i])
+				continue
+			}
+		}
+		if !c.hasty() {
 			continue
 		}
 		c.fellows(d, x, func(mate int32) bool {
