@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,10 +66,7 @@ func TestRelayForged(t *testing.T) {
 	if victim.next < 5 || len(victim.echoes) != victim.next || len(victim.faults) > 0 || victim.Phase != relaytest.Playing {
 		t.Errorf("%d of %d lines came back, phase %d, %q", len(victim.echoes), victim.next, victim.Phase, victim.faults)
 	}
-	// This client sends at once, and not in frames, so that fewer of its datagrams have signs than of the game's.
-	if worst := slices.Max(victim.echoes); worst > 7*time.Second {
-		t.Errorf("a line took %v to come back", worst)
-	}
+	// How long they take is tested in virtual time.
 	t.Logf("lines of the victim came back after %v", victim.echoes)
 	if len(other.faults) > 0 || len(other.Lost) > 0 {
 		t.Errorf("the other: %q, was told that %v left", other.faults, other.Lost)
