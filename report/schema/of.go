@@ -57,10 +57,10 @@ func (s *Schema) members(t reflect.Type) {
 			}
 			name = member
 		}
-		to.Properties[name] = p
-		if !c.Optional {
+		if !c.Optional && to.Properties[name] == nil { // a field may hide one of an embedded struct
 			to.Required = append(to.Required, name)
 		}
+		to.Properties[name] = p
 	}
 }
 
