@@ -154,9 +154,25 @@ func TestBlindJoin(t *testing.T) {
 	}
 }
 
-// The client of OpenBC that always uses id 2 is let in, but never sent more than
-// four times the bytes that it sent.
+// OpenBC's test clients count their ids from 2 whatever they are given. Each is let
+// in, but keeps the id that it began with, and is never sent more than four times
+// the bytes that it sent.
 func TestAssumedID(t *testing.T) {
+	for _, id := range []byte{2, 3, 17} {
+		t.Run(fmt.Sprint(id), func(t *testing.T) { testAssumedID(t, id) })
+	}
+	g := newGame(t, Config{Mode: Playable, Random: func() uint32 { return 50 }})
+	from := netip.MustParseAddrPort("192.0.2.1:53")
+	g.raw(from, fixtures.Unhex(t, "FF 01 03 08 01 00 00 00 7F 00"))
+	for _, id := range []string{"12", "01", "00", "35"} { // 0x36 is its own
+		g.raw(from, fixtures.Unhex(t, id+" 01 00 12 80 00 00 00 7F 00 00 01 42 00 6F 00 74 00 00 00"))
+	}
+	if s := g.host.Status(); s.Players > 0 {
+		t.Errorf("%d have a slot by an id that nobody counts to", s.Players)
+	}
+}
+
+func testAssumedID(t *testing.T, id byte) {
 	from := netip.MustParseAddrPort("192.0.2.1:53")
 	g := newGame(t, Config{Mode: Playable, Random: func() uint32 { return 50 }})
 	talker := g.join(1001)
@@ -168,14 +184,20 @@ func TestAssumedID(t *testing.T) {
 		out += g.sentTo(from)
 	}
 	send("FF 01 03 08 01 00 00 00 7F 00")
-	send("02 01 00 12 80 00 00 00 7F 00 00 01 42 00 6F 00 74 00 00 00")
+	own := fmt.Sprintf("%02X", id)
+	send(own + " 01 00 12 80 00 00 00 7F 00 00 01 42 00 6F 00 74 00 00 00")
 	for i, a := range answers {
 		body := fixtures.Unhex(t, a)
-		send(fmt.Sprintf("02 01 32 %02X 80 %02X 00 %X", 5+len(body), i, body))
+		send(own + fmt.Sprintf(" 01 32 %02X 80 %02X 00 %X", 5+len(body), i, body))
 	}
-	send("02 01 32 07 80 05 00 2A 20")
+	send(own + " 01 32 07 80 05 00 2A 20")
 	if s := g.host.Status(); s.Playing != 2 {
 		t.Fatalf("%d play", s.Playing)
+	}
+	received := g.host.Stats().Messages
+	send(fmt.Sprintf("%02X 01 32 07 80 06 00 2A 20", id+1))
+	if g.host.Stats().Messages != received {
+		t.Error("it speaks with two ids")
 	}
 	for range 300 {
 		talker.send(arq.Message{Type: transport.Standard, Body: append(fixtures.Unhex(t, "1C FFFFFF3F 0000A041 80"), make([]byte, 100)...)})

@@ -52,7 +52,7 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 	case *msg.ObjectCreateTeam:
 		own := *t
 		own.Slot = uint8(p.slot)
-		if t.Player != 0 && (!p.assumed || t.Player != firstID) { // 0 is nobody's
+		if t.Player != 0 && t.Player != p.assumed { // 0 is nobody's
 			own.Player = h.self(p)
 		}
 		if t.Slot == own.Slot && t.Player != own.Player {

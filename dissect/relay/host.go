@@ -106,7 +106,7 @@ type peer struct {
 	goodbye farewell
 	proved  bool      // it has used its id, so it receives at its address
 	trusted bool      // it has also got into the game: it is sent without limit
-	assumed bool      // it uses the id that some of OpenBC's clients use whatever they are given
+	assumed uint8     // the id that it uses whatever it was given, as OpenBC's test clients do; 0 for none
 	guesses [4]uint64 // a bit for each wrong id
 	credit  credit
 	got     int // bytes, as long as it is not trusted
@@ -142,7 +142,7 @@ type peer struct {
 }
 
 // known reports whether others know the client: it has a slot, or had one.
-func (p *peer) known() bool { return p.proved || p.assumed }
+func (p *peer) known() bool { return p.proved || p.assumed != 0 }
 
 // An object was created by a client.
 type object struct {
@@ -184,7 +184,7 @@ func (h *Host) Peers() iter.Seq[PeerInfo] {
 		for _, p := range h.peers {
 			if !yield(PeerInfo{
 				Addr: p.addr, ID: p.id, Slot: p.slot, Name: p.name, Phase: p.phase, Since: p.born, Heard: p.heard,
-				Proved: p.proved, Assumed: p.assumed, OpenBC: p.openBC(), Objects: len(p.objects), Link: p.link.Stats(),
+				Proved: p.proved, Assumed: p.assumed != 0, OpenBC: p.openBC(), Objects: len(p.objects), Link: p.link.Stats(),
 			}) {
 				return
 			}
@@ -335,7 +335,7 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
 		case p.id == id || h.cfg.Captured:
 			known = p
 		case p.proved:
-		case p.short && id == firstID:
+		case p.short && p.assumes(id):
 			short = p
 		default:
 			guest = p
@@ -351,7 +351,7 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
 	case short != nil:
 		known = short
 		known.got += size
-		h.assume(known)
+		h.assume(known, id)
 	case len(h.byAddr[from]) == 0:
 		if known = h.beginLate(from, id); known == nil {
 			h.drop(DropStranger)

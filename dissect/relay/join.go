@@ -61,7 +61,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 				return nil
 			}
 			return p
-		case p.assumed && !p.proved || h.cfg.Captured:
+		case p.assumed != 0 && !p.proved || h.cfg.Captured:
 			h.replace(p, nil)
 		}
 	}
@@ -146,7 +146,7 @@ func (h *Host) proof(p *peer) {
 	if p.proved || p.phase == Leaving {
 		return
 	}
-	first := !p.assumed
+	first := p.assumed == 0
 	p.proved, p.moved = true, h.now
 	p.link.Settle(transport.Connect) // it uses its id, which it can only know from the accept
 	h.trust(p)
@@ -166,14 +166,22 @@ func (h *Host) trust(p *peer) {
 	}
 }
 
-// assume lets a client in that uses an id that it was not given, as some of
-// OpenBC's test clients do. It has proved nothing: it is never sent more than
-// some times the bytes that came from it.
-func (h *Host) assume(p *peer) {
-	if p.assumed || p.proved || p.phase == Leaving {
+// assumes reports whether an id is one that OpenBC's test clients use whatever the
+// host gives them: they count the players from 2, and stay with their number.
+func (p *peer) assumes(id uint8) bool {
+	if p.assumed != 0 {
+		return id == p.assumed
+	}
+	return id >= firstID && id < firstID+MaxPlayers
+}
+
+// assume lets a client in that uses an id that it was not given. It has proved
+// nothing: it is never sent more than some times the bytes that came from it.
+func (h *Host) assume(p *peer, id uint8) {
+	if p.assumed != 0 || p.proved || p.phase == Leaving {
 		return
 	}
-	p.assumed, p.moved = true, h.now
+	p.assumed, p.moved = id, h.now
 	p.link.Settle(transport.Connect)
 	h.enter(p)
 }
@@ -405,7 +413,7 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		own.Addr = [4]byte{} // the others have no use for it, and could attack it
 	}
 	openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
-	if id.ID != own.ID && !p.assumed && !openBC && !h.cfg.Captured {
+	if id.ID != own.ID && p.assumed == 0 && !openBC && !h.cfg.Captured {
 		h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
 	}
 	if p.late { // nobody has kept its connect

@@ -282,7 +282,7 @@ type PeerInfo struct {
 	Heard time.Time // a datagram of its came
 	// Proved: it has shown that it receives at its address.
 	Proved  bool
-	Assumed bool // it uses an id that it was not given, as some of OpenBC's clients do
+	Assumed bool // it uses an id that it was not given, as OpenBC's test clients do
 	OpenBC  bool // it connected as OpenBC's clients do
 	Objects int  // of its that are kept for those who join later
 	Link    LinkStats

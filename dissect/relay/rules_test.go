@@ -186,7 +186,7 @@ func TestDeadline(t *testing.T) {
 		{"has proved nothing", peer{phase: Checking}, 100 + 10},
 		{"joins", peer{phase: Loading, proved: true}, 100 + 60},
 		{"plays", peer{phase: Playing, proved: true}, 130 + 45},
-		{"was let in without proof", peer{phase: Playing, assumed: true}, 130 + 45},
+		{"was let in without proof", peer{phase: Playing, assumed: firstID}, 130 + 45},
 		{"has left", peer{phase: Leaving, proved: true}, 140 + 15},
 		{"was turned away", peer{phase: Leaving}, 140 + 2},
 	} {
@@ -467,7 +467,7 @@ func TestUnfinished(t *testing.T) {
 		{"forgotten", []*peer{{addr: at(2), born: ago(2.001)}}, 0, -1},
 		{"not idle yet", []*peer{{addr: at(2), proved: true, born: ago(50), moved: ago(9.999)}}, 1, -1},
 		{"idle", []*peer{{addr: at(2), proved: true, born: ago(50), moved: ago(10)}}, 1, 0},
-		{"idle without proof", []*peer{{addr: at(2), assumed: true, born: ago(50), moved: ago(10)}}, 1, 0},
+		{"idle without proof", []*peer{{addr: at(2), assumed: firstID, born: ago(50), moved: ago(10)}}, 1, 0},
 		{"idle longest", []*peer{
 			{addr: at(2), proved: true, moved: ago(11)}, {addr: at(3), proved: true, moved: ago(12)}, {addr: at(4), proved: true, moved: ago(11)},
 		}, 3, 1},
