@@ -14,12 +14,17 @@ import (
 )
 
 // A captured game is the same with messages that are handed over as with
-// datagrams.
+// datagrams, and also if somebody asks for a public host: judges have a model
+// without its hardening.
 func TestCapturedByHand(t *testing.T) {
 	for _, like := range []decode.Dialect{decode.Stock, decode.OpenBC} {
 		t.Run(like.String(), func(t *testing.T) {
-			sent, handed := playCaptured(like, false), playCaptured(like, true)
+			sent, handed := playCaptured(like, false, false), playCaptured(like, true, false)
+			hardened := playCaptured(like, false, true)
 			for i := range sent {
+				if !slices.Equal(sent[i], hardened[i]) {
+					t.Errorf("client %d got\n%q\nand of a public host\n%q", i, sent[i], hardened[i])
+				}
 				if len(sent[i]) < 20 {
 					t.Errorf("client %d got %d messages", i, len(sent[i]))
 				}
@@ -35,8 +40,9 @@ func TestCapturedByHand(t *testing.T) {
 }
 
 // playCaptured plays a game of three captured clients, and returns the messages
-// that each got.
-func playCaptured(like decode.Dialect, byHand bool) (got [3][]string) {
+// that each got. A public host would put the leave off, and tell nobody of it the
+// address that the client claimed.
+func playCaptured(like decode.Dialect, byHand, public bool) (got [3][]string) {
 	var clients [len(got)]*Client
 	addr := func(i int) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 6000)
@@ -47,7 +53,7 @@ func playCaptured(like decode.Dialect, byHand bool) (got [3][]string) {
 	}
 	var in, out []way
 	now := start
-	cfg := Config{Mission: "m", Like: like, Captured: true, Mode: Playable}
+	cfg := Config{Mission: "m", Like: like, Captured: true, Mode: Playable, Public: public, Random: func() uint32 { return 0 }}
 	if byHand {
 		cfg.Deliver = func(to netip.AddrPort, m Message) {
 			out = append(out, way{int(to.Addr().As4()[3]), m})
