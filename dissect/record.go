@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -263,6 +264,14 @@ func (r *Record) NamesObject(w *decode.Viewer, id wire.ObjectID) (found bool) {
 		}
 	}))
 	return found
+}
+
+// Ends returns the addresses of the host and of the client, if the direction is known.
+func (r *Record) Ends() (host, client netip.AddrPort) {
+	if r.Dir == FromHost {
+		return r.Datagram.Src, r.Datagram.Dst
+	}
+	return r.Datagram.Dst, r.Datagram.Src
 }
 
 // Game reports whether the record counts in frequencies: a complete game

@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -205,7 +206,7 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, o table.Options, hosts
 
 // handshake shows the joins in captures.
 func (r *replaying) handshake(s cli.Streams, names []string) error {
-	joins := conform.NewJoins()
+	joins := measure.NewJoins()
 	return summarize(&r.Common, s, names, joins, func(out *cli.Output, o table.Options, _ *reading.Counts) error {
 		if len(joins.All) == 0 {
 			return errors.New("no client connects in the capture: there is no handshake to show")

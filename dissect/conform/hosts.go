@@ -44,10 +44,7 @@ func (h *Hosts) Record(r *dissect.Record) error {
 	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed {
 		return nil
 	}
-	host := r.Datagram.Dst
-	if r.Dir == dissect.FromHost {
-		host = r.Datagram.Src
-	}
+	host, _ := r.Ends()
 	one := h.last
 	if one == nil || host != h.host {
 		one = h.by[host]

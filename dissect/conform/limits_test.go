@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -158,20 +157,6 @@ func TestFieldTextsAreBounded(t *testing.T) {
 		if f.Same() != tt.same || len(f.Actual) > maxFieldText+4 || !strings.HasSuffix(f.Actual, " ...") {
 			t.Errorf("%s: the same %v, %d bytes: %q", tt.end, f.Same(), len(f.Actual), f.Actual[max(0, len(f.Actual)-20):])
 		}
-	}
-}
-
-// Steps of a join that have no room are counted; the last is there.
-func TestStepsAreBounded(t *testing.T) {
-	j := &Join{}
-	for n := range maxSteps + 5 {
-		j.take(&dissect.Record{
-			Datagram: &dissect.Datagram{Number: n}, Dir: dissect.FromHost, Transport: transport.Header{Type: transport.Connect},
-			Message: &transport.Accept{ID: 2},
-		}, moment{})
-	}
-	if last := j.Steps[len(j.Steps)-1]; len(j.Steps) != maxSteps || j.Left != 5 || last.Frame != maxSteps+4 || j.Steps[maxSteps-2].Frame != maxSteps-2 {
-		t.Errorf("%d steps, the last in frame %d, %d left", len(j.Steps), last.Frame, j.Left)
 	}
 }
 

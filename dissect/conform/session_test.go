@@ -351,3 +351,14 @@ func TestLeave(t *testing.T) {
 		})
 	}
 }
+
+// TestJoinWithHole: one lost datagram of a join is made up, wherever it was, and
+// the host is not to blame.
+func TestJoinWithHole(t *testing.T) {
+	for lost := 4; lost <= 64; lost++ {
+		r := compare(t, "stock_client.pcap", 0, nil, func(d *dissect.Datagram) bool { return d.Number != lost })[0]
+		if r.Found > 0 {
+			t.Errorf("without frame %d: %d differences, the first %v", lost, r.Found, r.Differences[0])
+		}
+	}
+}

@@ -145,14 +145,14 @@ func (t *timeline) record(r *dissect.Record) {
 	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 {
 		return
 	}
-	host, addr, known := ends(r)
+	if r.Dir == dissect.DirUnknown {
+		return
+	}
+	host, addr := r.Ends()
 	if !t.host.IsValid() {
 		t.host = host
 	}
-	switch {
-	case !known:
-		return
-	case host != t.host: // it has a replay of its own
+	if host != t.host { // it has a replay of its own
 		if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
 			t.others = append(t.others, host)
 		}
@@ -173,19 +173,6 @@ func (t *timeline) record(r *dissect.Record) {
 	default:
 		t.message(r, addr)
 	}
-}
-
-// ends returns the host and the client of a record; known is false if neither is
-// known.
-func ends(r *dissect.Record) (host, client netip.AddrPort, known bool) {
-	switch r.Dir {
-	case dissect.FromHost:
-		return r.Datagram.Src, r.Datagram.Dst, true
-	case dissect.ToHost:
-		return r.Datagram.Dst, r.Datagram.Src, true
-	case dissect.DirUnknown:
-	}
-	return host, client, false
 }
 
 // message takes a message, or an acknowledgement.

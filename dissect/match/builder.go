@@ -227,16 +227,9 @@ func (m *Match) played() bool {
 		slices.ContainsFunc(m.Players, func(p Player) bool { return p.Joined != nil || p.Ready != nil || p.Left != nil })
 }
 
-func hostOf(r *dissect.Record) (host, client netip.AddrPort) {
-	if r.Dir == dissect.FromHost {
-		return r.Datagram.Src, r.Datagram.Dst
-	}
-	return r.Datagram.Dst, r.Datagram.Src
-}
-
 // game returns the game of a record's host.
 func (b *Builder) game(r *dissect.Record) *game {
-	host, _ := hostOf(r)
+	host, _ := r.Ends()
 	if g := b.last; g != nil && g.host == host {
 		return g
 	}

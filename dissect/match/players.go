@@ -20,7 +20,7 @@ func (g *game) connection(r *dissect.Record) {
 	frame := r.Datagram.Number
 	switch m := r.Message.(type) {
 	case *transport.Accept:
-		if _, client := hostOf(r); r.Dir == dissect.FromHost && len(g.who.accepted) < MaxPlayers {
+		if _, client := r.Ends(); r.Dir == dissect.FromHost && len(g.who.accepted) < MaxPlayers {
 			g.who.accepted[client] = accepted{g.b.now, frame}
 			g.meet(r) // if the client has been there before
 		}
@@ -67,7 +67,7 @@ func (g *game) boot(r *dissect.Record, m *transport.Boot) {
 		p = g.meet(r)
 	}
 	if p == NoPlayer || g.m.Players[p].Joined == nil {
-		_, client := hostOf(r)
+		_, client := r.Ends()
 		delete(g.who.accepted, client)
 		name := wire.Untrusted(client.String())
 		if p != NoPlayer {

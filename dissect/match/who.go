@@ -93,7 +93,7 @@ func (g *game) meet(r *dissect.Record) int {
 	if i == NoPlayer {
 		return i
 	}
-	_, addr := hostOf(r)
+	_, addr := r.Ends()
 	if at, ok := w.clients[addr]; !ok || at != i {
 		if len(w.clients) < 4*MaxPlayers {
 			w.clients[addr] = i

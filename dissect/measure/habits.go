@@ -376,10 +376,7 @@ func (h *Habits) miss(r *dissect.Record) {
 
 // joining measures the steps of a join.
 func (h *Habits) joining(r *dissect.Record, at moment) {
-	host, client := r.Dst, r.Src
-	if r.Dir == dissect.FromHost {
-		host, client = client, host
-	}
+	host, client := r.Ends()
 	op, game := r.Opcode()
 	game = game && r.Transport.Type == transport.Standard
 	switch {

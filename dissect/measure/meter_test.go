@@ -893,3 +893,17 @@ func BenchmarkMeter(b *testing.B) {
 		}
 	})
 }
+
+// Steps of a join that have no room are counted; the last is there.
+func TestStepsAreBounded(t *testing.T) {
+	j := &Join{}
+	for n := range maxSteps + 5 {
+		j.take(&dissect.Record{
+			Datagram: &dissect.Datagram{Number: n}, Dir: dissect.FromHost, Transport: transport.Header{Type: transport.Connect},
+			Message: &transport.Accept{ID: 2},
+		}, instant{})
+	}
+	if last := j.Steps[len(j.Steps)-1]; len(j.Steps) != maxSteps || j.Left != 5 || last.Frame != maxSteps+4 || j.Steps[maxSteps-2].Frame != maxSteps-2 {
+		t.Errorf("%d steps, the last in frame %d, %d left", len(j.Steps), last.Frame, j.Left)
+	}
+}

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode/plural"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
 
 // Handshake draws the join of each client as a ladder: the client on the left,
 // the host on the right, a line for each message.
-func Handshake(w io.Writer, joins []*conform.Join, o Options) error {
+func Handshake(w io.Writer, joins []*measure.Join, o Options) error {
 	t := replayTables{page: newPage(o)}
 	for i, j := range joins {
 		if i > 0 {
@@ -23,7 +23,7 @@ func Handshake(w io.Writer, joins []*conform.Join, o Options) error {
 	return t.flush(w)
 }
 
-func (t *replayTables) join(j *conform.Join) {
+func (t *replayTables) join(j *measure.Join) {
 	const wide = 42
 	left, right, line := "<", ">", "-"
 	if !t.o.ASCII {

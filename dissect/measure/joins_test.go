@@ -1,18 +1,18 @@
-package conform_test
+package measure_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 // joinsOf returns the joins in a part of a capture.
-func joinsOf(t *testing.T, name string, wanted func(frame int) bool) []*conform.Join {
+func joinsOf(t *testing.T, name string, wanted func(frame int) bool) []*measure.Join {
 	t.Helper()
-	joins := conform.NewJoins()
+	joins := measure.NewJoins()
 	p := dissect.New(dissect.Config{})
 	recorded.Datagrams(t, name, func(d *dissect.Datagram) {
 		if wanted(d.Number) {
@@ -64,7 +64,7 @@ func TestHandshake(t *testing.T) {
 	}
 	// A capture of the client alone does not tell how far the host came.
 
-	joins := conform.NewJoins()
+	joins := measure.NewJoins()
 	recorded.Records(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) {
 		if r.Dir == dissect.ToHost {
 			_ = joins.Record(r) // it never fails
@@ -78,13 +78,14 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestJoinWithHole: one lost datagram of a join is made up, wherever it was, and
-// the host is not to blame.
-func TestJoinWithHole(t *testing.T) {
-	for lost := 4; lost <= 64; lost++ {
-		r := compare(t, "stock_client.pcap", 0, nil, func(d *dissect.Datagram) bool { return d.Number != lost })[0]
-		if r.Found > 0 {
-			t.Errorf("without frame %d: %d differences, the first %v", lost, r.Found, r.Differences[0])
-		}
+// TestTroubledJoin: a host that says nothing more, although the client repeats
+// its answer, is why the join stopped.
+func TestTroubledJoin(t *testing.T) {
+	all := joinsOf(t, "trouble/id.pcap", func(int) bool { return true })
+	if len(all) != 4 || all[0].InGame || !all[1].InGame {
+		t.Fatalf("%d joins, want four, and the second in the game", len(all))
+	}
+	if got, want := all[0].Stopped, "the host sends nothing more, although the client speaks for 7.2 s"; got != want {
+		t.Errorf("it stopped because %q, want %q", got, want)
 	}
 }

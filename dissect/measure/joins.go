@@ -1,4 +1,4 @@
-package conform
+package measure
 
 import (
 	"fmt"
@@ -28,9 +28,9 @@ type Join struct {
 
 	ended bool
 	short bool
-	heard moment // of the host
-	again int    // datagrams of the client since, other than acknowledgements
-	spoke moment // the last of these
+	heard instant // of the host
+	again int     // datagrams of the client since, other than acknowledgements
+	spoke instant // the last of these
 }
 
 // A Step is a message of a join.
@@ -42,7 +42,7 @@ type Step struct {
 	Repeats  int    `json:"repeats,omitempty"` // times that it was sent again
 
 	kind stepKind
-	at   moment
+	at   instant
 }
 
 // After returns the time from the first step to another one. The capture's clock
@@ -91,21 +91,36 @@ const (
 	maxSteps = 64
 )
 
-// soon is how long after a step nobody is late: whoever lost it sends it again then.
-const soon = arq.FirstInterval
+// Times that follow from the timers of the stock game, see package arq.
+const (
+	soon   = arq.FirstInterval      // after a step nobody is late: whoever lost it sends it again then
+	silent = 2 * arq.FirstInterval  // without a word to a client that spoke: it sends its messages again
+	leap   = arq.KeepaliveAfter / 2 // the longest pause that counts: nobody is silent for longer, so the clock was set
+)
+
+// An instant is a time by the capture's clock, without what was skipped of it.
+type instant struct {
+	time    time.Time
+	skipped time.Duration
+}
+
+// since returns the time since an earlier instant, with all that was skipped.
+func (t instant) since(o instant) time.Duration {
+	return packet.Sum(t.time.Sub(o.time), t.skipped-o.skipped)
+}
 
 // Joins finds the joins in a capture. It is a sink of records.
 type Joins struct {
 	All    []*Join
 	Passed int // joins beyond the limit
-	open   map[[2]netip.AddrPort]*Join
+	open   map[pair]*Join
 	clock  packet.Clock
-	now    moment
+	now    instant
 }
 
 // NewJoins returns a finder of joins.
 func NewJoins() *Joins {
-	return &Joins{open: map[[2]netip.AddrPort]*Join{}, clock: packet.Clock{Leap: longestPause}}
+	return &Joins{open: map[pair]*Join{}, clock: packet.Clock{Leap: leap}}
 }
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
@@ -114,13 +129,13 @@ func (js *Joins) Record(r *dissect.Record) error {
 		return nil
 	}
 	if r.Datagram != nil {
-		js.now = moment{js.clock.Read(r.Datagram.Time), r.Datagram.Number, js.clock.Skipped()}
+		js.now = instant{js.clock.Read(r.Datagram.Time), js.clock.Skipped()}
 	}
-	host, client, known := ends(r)
-	if !known || r.Kind != dissect.KindMessage {
+	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage {
 		return nil
 	}
-	key := [2]netip.AddrPort{client, host}
+	host, client := r.Ends()
+	key := pair{host, client}
 	j := js.open[key]
 	if connects(r) && !r.Repeat && (j == nil || !j.waiting(r.Transport.Short)) {
 		if len(js.All) >= maxJoins {
@@ -150,7 +165,7 @@ func connects(r *dissect.Record) bool {
 }
 
 // hear notes who spoke last.
-func (j *Join) hear(r *dissect.Record, now moment) {
+func (j *Join) hear(r *dissect.Record, now instant) {
 	switch {
 	case r.Dir == dissect.FromHost:
 		j.heard, j.again = now, 0
@@ -187,7 +202,7 @@ func (j *Join) waiting(short bool) bool {
 }
 
 // take takes a message of the client or of the host.
-func (j *Join) take(r *dissect.Record, now moment) {
+func (j *Join) take(r *dissect.Record, now instant) {
 	s := Step{at: now, Time: r.Datagram.Time, Frame: r.Datagram.Number, FromHost: r.Dir == dissect.FromHost}
 	if !s.read(r) {
 		return
