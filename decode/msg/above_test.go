@@ -82,6 +82,7 @@ var rawUses = map[string]struct {
 	"cmd/internal/server":      {1, "%q escapes it"},
 	"dissect":                  {1, "bytes of a description, which presenters escape"},
 	"dissect/conform":          {1, "names in explanations, which reports escape"},
+	"dissect/conform/perform":  {1, "names in explanations, which reports escape"},
 	"dissect/conform/diff":     {3, "keys of messages, for comparison"},
 	"dissect/conform/suite":    {17, "comparison; answers in explanations, which reports escape"},
 	"dissect/filter":           {5, "comparison"},

@@ -83,9 +83,6 @@ func (m moment) since(o moment) time.Duration {
 	return packet.Sum(m.time.Sub(o.time), m.skipped-o.skipped)
 }
 
-// InGame reports whether the client is in the game.
-func (c *Client) InGame() bool { return c.playing && !c.gone }
-
 // proved reports whether the host knows that the client gets its messages: it has
 // used the id that it was given, or the host has acknowledged one of it.
 func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.answers > 0 && c.taken.frame > 0 }

@@ -29,7 +29,11 @@ func (t *timeline) admit(c *Client) {
 	if c.Adopted {
 		t.adopted++
 	}
-	t.emit(&Event{Kind: Joined, Time: t.now.time, Frame: c.First, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true})
+	e := &Event{Kind: Joined, Time: t.now.time, Frame: c.First, Client: c, Type: transport.Connect, Number: -1, Reliable: true}
+	if _, stock := t.bodies.control(transport.Connect, c.body).(*transport.Request); stock && !c.short {
+		e.Body = c.body
+	}
+	t.emit(e)
 }
 
 // renew finds that the host began anew: it lets a client in with an id that another

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -164,11 +163,7 @@ func (p *player) join(e *Event) {
 	}
 	n.live = relay.NewClient(cfg)
 	p.list = append(p.list, n)
-	body := e.Body
-	if c.short || len(body) < 10 {
-		body = nil
-	}
-	n.live.Connect(p.now, body)
+	n.live.Connect(p.now, e.Body)
 	p.run()
 	p.mute = false
 }
@@ -183,11 +178,11 @@ func (n *end) claimed() (a [4]byte) {
 	if n.client.openBC {
 		return a
 	}
-	return claimed(n.client.Addr)
+	return Claimed(n.client.Addr)
 }
 
-// claimed returns the address that a client says it has.
-func claimed(addr netip.AddrPort) (a [4]byte) {
+// Claimed returns the address that a client of the stock game says it has.
+func Claimed(addr netip.AddrPort) (a [4]byte) {
 	if ip := addr.Addr().Unmap(); ip.Is4() {
 		a = ip.As4()
 	}
@@ -263,11 +258,8 @@ func (p *player) take(n *end, m *arq.Message) {
 	p.emit(s)
 }
 
-// directories are those that a host asks for, by the number of the round.
-var directories = map[uint8]string{0: "scripts", 1: "scripts", 2: "scripts/ships", 3: "scripts/mainmenu", msg.LastRound: "Scripts/Multiplayer"}
-
-// emptyAnswer answers a host that asks for the files of a directory: there are
-// none.
+// emptyAnswer answers a host that asks for the files of a directory: there are none.
+// The model compares no hashes.
 func emptyAnswer(round uint8) *msg.ChecksumResponse {
-	return &msg.ChecksumResponse{Round: round, VersionHash: names.Hash("60"), DirHash: names.Hash(directories[round]), Found: true}
+	return &msg.ChecksumResponse{Round: round, Found: true}
 }

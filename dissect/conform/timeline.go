@@ -140,6 +140,21 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return t
 }
 
+// Clients finds the clients of the first host in a capture, and tells what they do as
+// events.
+type Clients struct{ *timeline }
+
+// NewClients returns a finder of clients, which calls emit with each event.
+func NewClients(catalog *decode.Catalog, emit func(*Event)) *Clients {
+	return &Clients{newTimeline(catalog, emit)}
+}
+
+// Record takes a record of the pipeline.
+func (c *Clients) Record(r *dissect.Record) { c.record(r) }
+
+// Others returns the hosts of the capture's other games.
+func (c *Clients) Others() []netip.AddrPort { return c.others }
+
 // record takes a record of the pipeline.
 func (t *timeline) record(r *dissect.Record) {
 	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 {

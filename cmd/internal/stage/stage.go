@@ -16,6 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/perform"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
@@ -59,7 +60,7 @@ type Stage struct {
 	to    netip.AddrPort
 	speed float64
 
-	performer *conform.Performer
+	performer *perform.Performer
 	Hosts     *conform.Hosts
 	pipeline  *dissect.Pipeline // of the datagrams sent and received here
 	driver    *sockets.Driver
@@ -81,7 +82,7 @@ func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Conf
 	shared.Shared = true
 	s := &Stage{
 		ctx: ctx, to: to, speed: speed,
-		performer: conform.NewPerformer(cfg.Catalog), Hosts: conform.NewHosts(shared), pipeline: dissect.New(dissect.Config{Ports: []uint16{to.Port()}, Catalog: cfg.Catalog}),
+		performer: perform.New(cfg.Catalog), Hosts: conform.NewHosts(shared), pipeline: dissect.New(dissect.Config{Ports: []uint16{to.Port()}, Catalog: cfg.Catalog}),
 		driver: sockets.New(ctx, to), locals: map[*conform.Client]netip.AddrPort{}, clients: map[netip.AddrPort]*conform.Client{}, clock: packet.Clock{Leap: longestGap},
 	}
 	s.performer.Answers = answers

@@ -1,6 +1,9 @@
-package conform
+// Not part of the library: package perform plays the clients of a capture to a live
+// host.
+package perform
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -9,21 +12,25 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// maxLine are the messages of a client that wait until the host lets it say
-// them; more are dropped and counted.
-const maxLine = 8192
+// Limits of a performance.
+const (
+	maxParts = 256
+	maxLine  = 8192 // messages of a client that wait until the host lets it say them; more are dropped and counted
+)
 
 // A part is a captured client as it is played to a live host.
 type part struct {
-	client *Client       // as it was captured
-	live   *relay.Client // as it is played; it sends only messages from here
-	ready  bool          // it has said so
-	line   []*Event
+	client *conform.Client // as it was captured
+	live   *relay.Client   // as it is played; it sends only messages from here
+	ready  bool            // it has said so
+	line   []*conform.Event
 	left   bool
 	waits  bool      // until those before it are let in
 	since  time.Time // when it began to wait, or asked to be let in
@@ -40,11 +47,14 @@ func (n *part) out() bool { return n.live.Phase == relay.ClientGone }
 // GameInit before ClientReady. Ids and slots in messages become those of the
 // live host. It has no socket and no clock.
 type Performer struct {
-	t       *timeline
+	clients *conform.Clients
 	parts   []*part
 	catalog *decode.Catalog
+	decoder *decode.Decoder
+	viewer  decode.Viewer
 	now     time.Time
 	turn    int
+	nonce   uint32
 
 	Dropped  int  // messages that waited in vain, or for too long a line
 	Accepted bool // the host accepted a client
@@ -52,21 +62,21 @@ type Performer struct {
 	Answers map[uint8]*msg.ChecksumResponse
 }
 
-// NewPerformer returns a performer of a capture. A nil catalog stands for the
-// messages of the game.
-func NewPerformer(catalog *decode.Catalog) *Performer {
+// New returns a performer of a capture. A nil catalog stands for the messages of the
+// game.
+func New(catalog *decode.Catalog) *Performer {
 	if catalog == nil {
 		catalog = msg.Catalog()
 	}
-	p := &Performer{catalog: catalog}
-	p.t = newTimeline(catalog, p.event)
+	p := &Performer{catalog: catalog, decoder: decode.NewDecoder()}
+	p.clients = conform.NewClients(catalog, p.event)
 	return p
 }
 
 // Record takes a record of the capture that is due now.
 func (p *Performer) Record(now time.Time, r *dissect.Record) {
 	p.now = now
-	p.t.record(r)
+	p.clients.Record(r)
 	p.admit()
 	for _, n := range p.parts {
 		p.speak(n)
@@ -74,37 +84,40 @@ func (p *Performer) Record(now time.Time, r *dissect.Record) {
 }
 
 // event takes an event of the capture.
-func (p *Performer) event(e *Event) {
+func (p *Performer) event(e *conform.Event) {
+	kept := *e // its body is the receiver's
 	switch e.Kind {
-	case Joined:
-		p.forget()
-		cfg := relay.ClientConfig{Catalog: p.catalog, Nonce: uint32(e.Client.index) + 1, Claimed: claimed(e.Client.Addr)}
-		if e.Client.Adopted { // the capture lacks its answers
-			cfg.Answer, cfg.Enter = p.files, !e.Client.Joining
-		}
-		n := &part{client: e.Client, live: relay.NewClient(cfg), since: p.now, waits: true}
-		if !e.Client.short {
-			n.body = e.Body
-		}
-		p.parts = append(p.parts, n)
-		p.admit()
-	case Input, Left:
-		n := p.of(e.Client)
-		if n == nil || n.left {
-			return
-		}
-		if len(n.line) >= maxLine {
-			p.Dropped++
-			return
-		}
-		kept := *e // its body is the receiver's
-		n.line = append(n.line, &kept)
-	case PutOut:
-		if n := p.of(e.Client); n != nil { // that was the captured host's decision; here the client leaves
-			n.line = append(n.line, &Event{Kind: Left, Client: e.Client, Type: transport.Leave})
-		}
-	case Output:
+	case conform.Joined:
+		p.join(e)
+		return
+	case conform.PutOut: // that was the captured host's decision; here the client leaves
+		kept.Kind = conform.Left
+	case conform.Output:
+		return
+	case conform.Input, conform.Left:
 	}
+	switch n := p.of(e.Client); {
+	case n == nil || n.left:
+	case len(n.line) >= maxLine:
+		p.Dropped++
+	default:
+		n.line = append(n.line, &kept)
+	}
+}
+
+// join makes the part of a client, and forgets those that are gone when there are many.
+func (p *Performer) join(e *conform.Event) {
+	if len(p.parts) >= maxParts {
+		p.parts = slices.DeleteFunc(p.parts, func(n *part) bool { return n.out() || n.left && n.live.Idle() })
+		p.turn = 0
+	}
+	p.nonce++
+	cfg := relay.ClientConfig{Catalog: p.catalog, Nonce: p.nonce, Claimed: conform.Claimed(e.Client.Addr)}
+	if e.Client.Adopted { // the capture lacks its answers
+		cfg.Answer, cfg.Enter = p.files, !e.Client.Joining
+	}
+	p.parts = append(p.parts, &part{client: e.Client, live: relay.NewClient(cfg), since: p.now, waits: true, body: e.Body})
+	p.admit()
 }
 
 // longestTurn is how long a client waits for those before it to be let in.
@@ -125,28 +138,14 @@ func (p *Performer) admit() {
 }
 
 // Others returns the hosts of the capture's other games, which are not played.
-func (p *Performer) Others() []netip.AddrPort { return p.t.others }
-
-// forget forgets clients that are gone when there are many.
-func (p *Performer) forget() {
-	if len(p.parts) >= maxClients {
-		p.parts = slices.DeleteFunc(p.parts, func(n *part) bool { return n.out() || n.left && n.live.Idle() })
-		p.turn = 0
-	}
-}
+func (p *Performer) Others() []netip.AddrPort { return p.clients.Others() }
 
 // of returns the part of a client, nil if it has none.
-func (p *Performer) of(c *Client) *part {
+func (p *Performer) of(c *conform.Client) *part {
 	if i := slices.IndexFunc(p.parts, func(n *part) bool { return n.client == c }); i >= 0 {
 		return p.parts[i]
 	}
 	return nil
-}
-
-func (p *Performer) queue(n *part, m arq.Message) {
-	if n.live.Queue(p.now, m) != nil {
-		p.Dropped++
-	}
 }
 
 // speak queues the messages that a client may send now.
@@ -168,20 +167,25 @@ func (p *Performer) speak(n *part) {
 
 // files returns the answer of a client for which the capture holds none.
 func (p *Performer) files(round uint8) *msg.ChecksumResponse {
-	if m := p.Answers[round]; m != nil {
-		return m
+	return cmp.Or(p.Answers[round], suite.StockAnswer(round))
+}
+
+// step returns the part that a message has in a join.
+func (p *Performer) step(e *conform.Event) decode.Step {
+	if spec := p.catalog.Lookup(e.Op); spec != nil && e.Type == transport.Standard {
+		return spec.Step
 	}
-	return emptyAnswer(round)
+	return decode.StepNone
 }
 
 // may reports whether the host has come as far as a message needs.
-func (p *Performer) may(n *part, e *Event) bool {
-	switch step := p.t.bodies.specOf(e).Step; {
+func (p *Performer) may(n *part, e *conform.Event) bool {
+	switch step := p.step(e); {
 	case n.live.ID == 0:
 		return false
-	case e.Kind == Left: // not before the answer to its ClientReady
+	case e.Kind == conform.Left: // not before the answer to its ClientReady
 		return n.live.InGame || !n.ready && (!n.live.Enter || !n.live.Loaded)
-	case !e.standard():
+	case e.Type != transport.Standard:
 		return true
 	case step == decode.StepAnswer:
 		return n.client.Adopted || n.live.Loaded || len(n.live.Asked) > 0
@@ -192,50 +196,72 @@ func (p *Performer) may(n *part, e *Event) bool {
 }
 
 // say queues one message of a client, with the ids of the live host.
-func (p *Performer) say(n *part, e *Event) {
+func (p *Performer) say(n *part, e *conform.Event) {
 	body := e.Body
-	switch {
-	case e.Kind == Left:
+	switch step := p.step(e); {
+	case e.Kind == conform.Left:
 		n.left = true
-		p.queue(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: n.live.ID, Addr: claimed(n.client.Addr)})})
+		n.live.Leave(p.now)
 		return
 	case e.Type == transport.NameChange:
-		if m, ok := p.t.bodies.control(e.Type, body).(*transport.Identity); ok {
-			m.ID = n.live.ID
-			body = controlBody(m)
+		body = p.named(n, body)
+	case step == decode.StepAnswer:
+		if !n.client.Adopted && len(n.live.Asked) > 0 { // otherwise nobody asks for it
+			p.answer(n, body)
 		}
-	case p.t.bodies.specOf(e).Step == decode.StepAnswer:
-		if n.client.Adopted || len(n.live.Asked) == 0 {
-			return // nobody asks for it
-		}
-		round := n.live.Asked[0]
-		n.live.Asked = n.live.Asked[1:]
-		if m := p.Answers[round]; m != nil {
-			body = p.t.bodies.write(msg.OpChecksumResponse, m)
-		} else {
-			body = p.t.bodies.change(body, func(m decode.Message) {
-				if m, ok := m.(*msg.ChecksumResponse); ok {
-					m.Round = round
-				}
-			})
-		}
-	case e.standard():
-		if p.t.bodies.specOf(e).Step == decode.StepReady {
-			n.ready = true
-		}
-		body = p.renumber(body)
+		return
+	case e.Type == transport.Standard:
+		n.ready = n.ready || step == decode.StepReady
+		p.renumber(body)
 	}
-	p.queue(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: body})
+	if n.live.Queue(p.now, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: body}) != nil {
+		p.Dropped++
+	}
+}
+
+// named returns the body of a client's NameChange with the id that the client has.
+func (p *Performer) named(n *part, body []byte) []byte {
+	if spec := transport.SpecFor(&transport.Message{Header: transport.Header{Type: transport.NameChange}, Body: body}); spec != nil {
+		if m, ok := p.decoder.ReadBody(spec, body).Message.(*transport.Identity); ok {
+			m.ID = n.live.ID
+			if out, err := decode.AppendFields(nil, "body", m, decode.Stock); err == nil {
+				return out
+			}
+		}
+	}
+	return body
+}
+
+// answer answers the round of the checksums that the host asks for, with the hashes
+// that are given, or else the captured ones.
+func (p *Performer) answer(n *part, body []byte) {
+	round := n.live.Asked[0]
+	n.live.Asked = n.live.Asked[1:]
+	m := p.files(round)
+	if res := p.decoder.Read(p.catalog.Lookup(msg.OpChecksumResponse), body, decode.Undecided, nil); p.Answers[round] == nil && res.Exact() {
+		if captured, ok := res.Message.(*msg.ChecksumResponse); ok {
+			m = captured
+			m.Round = round
+		}
+	}
+	n.live.Say(p.now, msg.OpChecksumResponse, m)
 }
 
 // renumber puts the ids of the live host into a game message: slots and ids of
 // players, and objects in the ranges of players.
-func (p *Performer) renumber(body []byte) []byte {
-	res := p.t.bodies.result(body)
-	if res.Message == nil {
-		return body
+func (p *Performer) renumber(body []byte) {
+	if len(body) == 0 {
+		return
 	}
-	p.t.bodies.viewer.Show(res.Message, body, 1, res.Dialect, visit(func(f *decode.Field) {
+	spec := p.catalog.Lookup(decode.Opcode(body[0]))
+	if spec == nil {
+		return
+	}
+	res := p.decoder.Read(spec, body, decode.Undecided, nil)
+	if res.Message == nil {
+		return
+	}
+	p.viewer.Show(res.Message, body, 1, res.Dialect, decode.FieldFunc(func(f *decode.Field) {
 		var to uint64
 		is := f.Uint | uint64(f.Int)
 		switch slot, ok := wire.ObjectID(is).Slot(); {
@@ -252,7 +278,6 @@ func (p *Performer) renumber(body []byte) []byte {
 			body[i] = byte(to >> (8 * (i - f.Off)))
 		}
 	}))
-	return body
 }
 
 // livePeer returns the id that a captured client's id has become.
@@ -277,10 +302,10 @@ func (p *Performer) liveSlot(slot int) int {
 
 // Receive takes a datagram that the live host sent to a client. It is borrowed
 // until the call returns.
-func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
+func (p *Performer) Receive(now time.Time, c *conform.Client, datagram []byte) {
 	p.now = now
 	n := p.of(c)
-	if n == nil || len(datagram) == 0 || datagram[0] == '\\' {
+	if n == nil {
 		return
 	}
 	n.live.Receive(now, datagram)
@@ -291,7 +316,7 @@ func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
 
 // Send returns the next datagram of a client, as it goes to the network, until
 // ok is false. It is valid until the next call.
-func (p *Performer) Send(now time.Time) (c *Client, datagram []byte, ok bool) {
+func (p *Performer) Send(now time.Time) (c *conform.Client, datagram []byte, ok bool) {
 	if p.now = now; p.turn == 0 {
 		p.admit()
 	}
@@ -339,7 +364,7 @@ func (p *Performer) Leave(now time.Time) {
 		p.Dropped += len(n.line)
 		n.line = nil
 		if !n.left && !n.out() && n.live.ID != 0 {
-			p.say(n, &Event{Kind: Left, Client: n.client, Type: transport.Leave})
+			n.live.Leave(now)
 		}
 		n.left = true
 	}
@@ -350,7 +375,7 @@ func (p *Performer) Leave(now time.Time) {
 func (p *Performer) Stuck() (names []string) {
 	for _, n := range p.parts {
 		if !n.live.InGame {
-			names = append(names, who(n.client))
+			names = append(names, cmp.Or(n.client.Name.Raw(), n.client.Addr.String()))
 		}
 	}
 	return names

@@ -1,4 +1,4 @@
-package conform_test
+package perform_test
 
 import (
 	"testing"

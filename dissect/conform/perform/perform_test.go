@@ -1,4 +1,4 @@
-package conform_test
+package perform_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/perform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -24,14 +25,14 @@ var hostAddr = netip.MustParseAddrPort("203.0.113.1:22101")
 type live struct {
 	t         *testing.T
 	host      *relay.Host
-	performer *conform.Performer
+	performer *perform.Performer
 	addrs     map[netip.AddrPort]*conform.Client
 	got       map[netip.AddrPort][][]byte // game messages by the captured address of who got them
 	first     func(now time.Time)         // before anything else
 	hosts     *conform.Hosts
 	pipeline  *dissect.Pipeline
 	frame     int
-	change    edit
+	change    func(r *dissect.Record, pass func(*dissect.Record))
 	deaf      func(time.Time, netip.AddrPort) bool // whether the network loses a client's datagram; nil for none
 }
 
@@ -39,7 +40,7 @@ func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
 	t.Helper()
 	cfg.Captured = true // some of these clients give a slot where their id belongs
 	return &live{
-		t: t, host: relay.NewHost(cfg), performer: conform.NewPerformer(nil), addrs: map[netip.AddrPort]*conform.Client{},
+		t: t, host: relay.NewHost(cfg), performer: perform.New(nil), addrs: map[netip.AddrPort]*conform.Client{},
 		got: map[netip.AddrPort][][]byte{}, hosts: conform.NewHosts(conform.Config{Against: against, Shared: true}), pipeline: dissect.New(dissect.Config{}),
 	}
 }
@@ -295,5 +296,32 @@ func TestPerformLate(t *testing.T) {
 		if len(ships) != 1 {
 			t.Errorf("%v updates %v, want its own ship alone", from, ships)
 		}
+	}
+}
+
+// TestSeveralGames: of several games in a capture one is played, and the others
+// are named; its clients connect one after the other.
+func TestSeveralGames(t *testing.T) {
+	p := perform.New(nil)
+	now := time.Unix(1e9, 0)
+	recorded.Records(t, "join_flow.pcap", dissect.Config{}, func(r *dissect.Record) { p.Record(now, r) })
+	if others := p.Others(); len(others) != 2 || others[0].Port() != 29871 || others[1].Port() != 29872 {
+		t.Errorf("other games %v, want those at 29871 and 29872", others)
+	}
+
+	p = perform.New(nil)
+	recorded.Records(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) { p.Record(now, r) })
+	first := map[string]bool{}
+	for c, _, ok := p.Send(now); ok; c, _, ok = p.Send(now) {
+		first[c.Name.Raw()] = true
+	}
+	if len(first) != 1 || !first["Cady2"] {
+		t.Errorf("%v connect at once, want Cady2 before Kirk", first)
+	}
+	for c, _, ok := p.Send(now.Add(time.Minute)); ok; c, _, ok = p.Send(now.Add(time.Minute)) {
+		first[c.Name.Raw()] = true
+	}
+	if !first["Kirk"] {
+		t.Error("Kirk waits for ever")
 	}
 }
