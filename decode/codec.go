@@ -50,18 +50,21 @@ type Codec struct {
 	full  uint8 // reading: how many bits the group byte claimed
 	group int   // -1 if there was none yet
 
-	v     Visitor
-	hide  uint64    // bits of names to hide; see nameBit
-	aside Visitor   // the visitor while a hidden group is open
-	level int       // depth of the hidden group
-	flags FlagNames // of the field being shown
-	sizes []sizeOf
-	field Field
-	grp   Group
-	conds []Cond
-	path  [12]step
-	depth int
-	past  int // after an error: groups opened since
+	v      Visitor
+	hide   uint64    // bits of names to hide; see nameBit
+	aside  Visitor   // the visitor while a hidden group is open
+	level  int       // depth of the hidden group
+	flags  FlagNames // of the field being shown
+	sizes  []sizeOf
+	field  Field
+	grp    Group
+	conds  []Cond
+	count  *Count // of the list or array that begins
+	least  int    // of the same list: bytes of an element
+	places uint64 // conditions about the place in the message so far
+	path   [12]step
+	depth  int
+	past   int // after an error: groups opened since
 }
 
 type step struct {
@@ -145,8 +148,12 @@ func (c *Codec) Opcode() Opcode {
 // fields of body are absent and their bytes are left over. *fits keeps the
 // outcome for later showing or writing.
 func (c *Codec) Attempt(fits *bool, body func()) {
-	if c.mode != reading || c.showing {
-		if c.mode == describing || *fits {
+	switch {
+	case c.mode == describing:
+		c.When(Cond{Op: OpFits}, body)
+		return
+	case c.mode != reading || c.showing:
+		if *fits {
 			body()
 		}
 		return
@@ -183,6 +190,10 @@ func (c *Codec) Describing() bool { return c.mode == describing }
 // the condition to its fields.
 func (c *Codec) When(cond Cond, body func()) {
 	if c.mode == describing {
+		if cond.Op == OpMore || cond.Op == OpFits {
+			c.places++
+			cond.Value = c.places
+		}
 		c.conds = append(c.conds, cond)
 		body()
 		c.conds = c.conds[:len(c.conds)-1]
@@ -230,7 +241,8 @@ func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
 		g := &c.grp // field by field: copying the whole struct is slower
 		g.Name, g.Doc, g.Kind, g.Index = name, doc, kind, index
 		if c.mode == describing {
-			g.Conds = c.conds
+			g.Conds, g.Count, g.Least = c.conds, c.count, c.least
+			c.count, c.least = nil, 0
 		}
 		c.v.Begin(&c.grp)
 	}
@@ -253,7 +265,7 @@ func (c *Codec) end(name string, kind GroupKind, index int) {
 	}
 	if c.v != nil {
 		g := &c.grp
-		g.Name, g.Doc, g.Kind, g.Index, g.Conds = name, "", kind, index, nil
+		g.Name, g.Doc, g.Kind, g.Index, g.Conds, g.Count, g.Least = name, "", kind, index, nil, nil, 0
 		c.v.End(&c.grp)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
@@ -52,7 +53,7 @@ func TestIncompleteFields(t *testing.T) {
 		{"vec4f", "7F 00 00 00 00 80", func(c *decode.Codec) { c.Vec4f("x", &vec4f, "") }, "x at +0: " + short + " (need 7, have 6)", 6},
 		{"vec3", "00 00 80 3F 00 00 00 40 00 00 40", func(c *decode.Codec) { c.Vec3("x", &vec3, "") }, "x at +0: " + short + " (need 12, have 11)", 11},
 		{"quat", "00 00 80 3F 00 00 00 40 00 00 40 40", func(c *decode.Codec) { c.Quat("x", &quat, "") }, "x at +0: " + short + " (need 16, have 12)", 12},
-		{"ratios", "01 02", func(c *decode.Codec) { c.Ratios("x", &text, 3, "") }, "x at +0: " + short + " (need 3, have 2)", 2},
+		{"ratios", "01 02", func(c *decode.Codec) { c.Ratios("x", &text, 3, nil, "") }, "x at +0: " + short + " (need 3, have 2)", 2},
 		{"str8", "02 41", texts((*decode.Codec).Str8, &text), "x at +1: " + short + " (need 2, have 1)", 2},
 		{"str8, whole", "02 41 42", texts((*decode.Codec).Str8, &text), "", 0},
 		{"str16", "02 00 41", texts((*decode.Codec).Str16, &text), "x at +2: " + short + " (need 2, have 1)", 3},
@@ -179,7 +180,11 @@ func TestCondString(t *testing.T) {
 		"x & 0x02": decode.Has("x", uint8(0), 2), "not x & 0x80": decode.Lacks("x", uint8(0), 0x80),
 		"x == 9": decode.Equals("x", uint8(0), 9), "x == 0xA": decode.Equals("x", uint8(0), 10),
 		"x != 9": decode.Differs("x", uint8(0), 9), "x != 0xA": decode.Differs("x", uint8(0), 10),
-		"bytes remain": {Op: decode.OpMore}, "role is shield": decode.Is("role is shield", true), "?": {Op: 99},
+		"bytes remain": {Op: decode.OpMore}, "the rest fits": {Op: decode.OpFits},
+		"role is shield": decode.OfRole(new(ship.Subsystem), 1<<ship.Shield), "role is not shield": decode.NotRole(new(ship.Subsystem), ship.Shield),
+		"role is phaser, torpedo or cloak": decode.OfRole(new(ship.Subsystem), 1<<ship.Phaser|1<<ship.Torpedo|1<<ship.Cloak),
+		"kind is reactor":                  decode.OfKind(new(ship.Subsystem), ship.Reactor), "number of children is not 0": decode.HasChildren(new(ship.Subsystem)),
+		"?": {Op: 99},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -1,13 +1,19 @@
 package decode
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode/ship"
+)
 
 // A Cond is a condition on a field that decides whether others are present. It
 // is evaluated on creation and kept for the description. It is small enough for
 // the compiler to keep only the result where nothing is described.
 type Cond struct {
-	Field string // OpIs: the whole condition
-	Value uint64
+	Field string // OpIs, OpIsNot: a property of a subsystem: kind, role, children
+	Value uint64 // OpIs, OpIsNot: bit n is set for the value n. While describing, OpMore, OpFits: a number of the condition's own
 	Op    Op
 	ok    bool
 }
@@ -22,7 +28,9 @@ const (
 	OpEquals            // equal to the value
 	OpDiffers           // not equal to the value
 	OpMore              // bytes remain
-	OpIs                // a ship's list or another table decides
+	OpFits              // the fields account for the rest of the message
+	OpIs                // the subsystem in the ship's list has one of the values
+	OpIsNot             // it has none of them
 )
 
 // String returns the condition as printed in the documentation.
@@ -44,10 +52,48 @@ func (c Cond) String() string {
 		return fmt.Sprintf("%s != %d", c.Field, c.Value)
 	case OpMore:
 		return "bytes remain"
+	case OpFits:
+		return "the rest fits"
 	case OpIs:
-		return c.Field
+		return c.property() + " is " + c.values(" or ")
+	case OpIsNot:
+		return c.property() + " is not " + c.values(" or ")
 	}
 	return "?"
+}
+
+// property returns the property of a subsystem in words.
+func (c *Cond) property() string {
+	if c.Field == "children" {
+		return "number of children"
+	}
+	return c.Field
+}
+
+// values returns the values of a property in words.
+func (c *Cond) values(or string) string {
+	all := c.Words()
+	last := len(all) - 1
+	if last < 1 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:last], ", ") + or + all[last]
+}
+
+// Words returns the values of the property of a subsystem that OpIs and OpIsNot
+// compare.
+func (c *Cond) Words() (all []string) {
+	for set := c.Value; set != 0; set &= set - 1 {
+		switch v := uint8(bits.TrailingZeros64(set)); c.Field {
+		case "kind":
+			all = append(all, ship.Kind(v).String())
+		case "role":
+			all = append(all, ship.Role(v).String())
+		default:
+			all = append(all, fmt.Sprint(v))
+		}
+	}
+	return all
 }
 
 // Has holds if all bits of want are set in v.
@@ -77,10 +123,24 @@ func (c Cond) If(there bool) Cond {
 	return c
 }
 
-// Is holds if ok is true. It serves conditions outside the message's fields;
-// text describes them, as in "role is shield".
-func Is(text string, ok bool) Cond {
-	return Cond{Field: text, Op: OpIs, ok: ok}
+// OfKind holds if a subsystem has the kind.
+func OfKind(s *ship.Subsystem, k ship.Kind) Cond {
+	return Cond{Field: "kind", Op: OpIs, Value: 1 << k, ok: s.Kind == k}
+}
+
+// OfRole holds if a subsystem has one of the roles; bit n is set for role n.
+func OfRole(s *ship.Subsystem, roles uint64) Cond {
+	return Cond{Field: "role", Op: OpIs, Value: roles, ok: roles>>s.Role&1 != 0}
+}
+
+// NotRole holds if a subsystem has another role.
+func NotRole(s *ship.Subsystem, r ship.Role) Cond {
+	return Cond{Field: "role", Op: OpIsNot, Value: 1 << r, ok: s.Role != r}
+}
+
+// HasChildren holds if a subsystem has children.
+func HasChildren(s *ship.Subsystem) Cond {
+	return Cond{Field: "children", Op: OpIsNot, Value: 1, ok: len(s.Children) > 0}
 }
 
 // IsSet holds if the bit v is 1.

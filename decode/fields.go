@@ -240,11 +240,13 @@ func (c *Codec) floats(name string, p []wire.F32, kind Kind, doc string) {
 	}
 }
 
-// Ratios is an array of n shares in 255ths.
-func (c *Codec) Ratios(name string, p *[]byte, n int, doc string) {
+// Ratios is an array of n shares in 255ths; from tells where n comes from.
+func (c *Codec) Ratios(name string, p *[]byte, n int, from *Count, doc string) {
 	off := c.Offset()
 	if (c.fill == nil || c.give(name, KindRatios, nil, n)) && c.rawBytes(name, p, n) {
+		c.field.Count = from
 		c.watchBytes(name, doc, KindRatios, off, *p)
+		c.field.Count = nil
 	}
 }
 
@@ -409,30 +411,32 @@ func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 
 // Text shows a text derived from other fields or from the session. It has no
 // bytes of its own and is omitted if empty.
-func (c *Codec) Text(name, text, doc string) {
+func (c *Codec) Text(name string, from Source, text, doc string) {
 	if c.fill != nil {
 		c.fill.top().use(name)
 	}
 	if (text != "" || c.mode == describing) && c.shows(name) {
-		c.field.Text = text
+		c.field.Text, c.field.From = text, from
 		c.watch(name, doc, KindText, c.Offset())
 	}
 }
 
 // Number shows a number derived from other fields or from the session.
-func (c *Codec) Number(name string, v uint64, doc string) {
+func (c *Codec) Number(name string, from Source, v uint64, doc string) {
 	if c.fill != nil {
 		c.fill.top().use(name)
 	}
+	c.field.From = from
 	c.watchUint(name, doc, KindIndex, c.Offset(), v)
 }
 
 // Place shows a vector derived from earlier messages; known reports whether
 // there is one.
-func (c *Codec) Place(name string, v wire.Vec3, known bool, doc string) {
+func (c *Codec) Place(name string, from Source, v wire.Vec3, known bool, doc string) {
 	if c.fill != nil {
 		c.fill.top().use(name)
 	}
+	c.field.From = from
 	if known || c.mode == describing {
 		c.watchVec(name, doc, KindPlace, c.Offset(), func() wire.Vec3 { return v })
 	}
@@ -470,7 +474,9 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 	if *p != inverted {
 		u = 1
 	}
+	c.field.Inverted = inverted
 	c.watchUint(name, doc, KindBit, off, u)
+	c.field.Inverted = false
 }
 
 // putBit appends a bit, in a group of its own if none is open.

@@ -7,6 +7,23 @@ import (
 // The helpers below are the only loops allowed in a walk: they reject a hostile
 // count before allocating, and describe one element.
 
+// A Count describes how many elements a list or an array has: one of the first
+// members is set.
+type Count struct {
+	Field    string // the value of this field, in the same group before the list
+	List     string // as many as this list of the same group has
+	Property string // a property of the subsystem: children
+	Value    int    // this many
+	Rest     bool   // to the end of the message
+	Ship     bool   // as many as the ship's class has subsystems, in their order
+	// First is the field with the index of the first element's subsystem, if not
+	// every subsystem has an element. After the last subsystem comes the first. The list
+	// ends with the first element behind which the bytes from this field on are Bytes or
+	// more, but not before it has Least elements.
+	First        string
+	Bytes, Least int
+}
+
 // List8 is a list with a u8 count. Each element takes least bytes or more.
 func List8[T any](c *Codec, name string, s *[]T, least int, doc string, body func(e *T)) {
 	list(c, name, s, c.listSize(name, KindU8, len(*s)), least, doc, body)
@@ -21,6 +38,9 @@ func List16[T any](c *Codec, name string, s *[]T, least int, doc string, body fu
 // writing. A negative result is a list that cannot be written.
 func (c *Codec) listSize(name string, kind Kind, n int) int {
 	size := kinds[kind].least
+	if c.mode == describing {
+		c.count = &Count{Field: name + "_count"}
+	}
 	if c.mode == writing && n >= 1<<(8*size) {
 		c.Reject(name, c.Offset(), fmt.Sprintf("%d elements do not fit %s-bit count", n, [...]string{1: "an 8", 2: "a 16"}[size]))
 		return -1
@@ -32,9 +52,9 @@ func (c *Codec) listSize(name string, kind Kind, n int) int {
 	return int(c.Numeric(count.name, kind, nil, count.doc, uint64(n)))
 }
 
-// ListN is a list of n elements; n comes from an earlier field or from the
-// session.
-func ListN[T any](c *Codec, name string, s *[]T, n, least int, doc string, body func(e *T)) {
+// ListN is a list of n elements; from tells where n comes from.
+func ListN[T any](c *Codec, name string, s *[]T, n int, from *Count, least int, doc string, body func(e *T)) {
+	c.count = from
 	list(c, name, s, n, least, doc, body)
 }
 
@@ -48,18 +68,22 @@ func list[T any](c *Codec, name string, s *[]T, n, least int, doc string, body f
 		return
 	}
 	i := 0
-	ListWhile(c, name, s, doc, func() bool { i++; return i <= n }, body)
+	c.least = least
+	ListWhile(c, name, s, c.count, doc, func() bool { i++; return i <= n }, body)
 }
 
 // ListToEnd is a list that takes the rest of the message.
 func ListToEnd[T any](c *Codec, name string, s *[]T, doc string, body func(e *T)) {
-	ListWhile(c, name, s, doc, c.More, body)
+	ListWhile(c, name, s, toEnd, doc, c.More, body)
 }
 
-// ListWhile is a list that continues while more returns true. The body must
+var toEnd = &Count{Rest: true}
+
+// ListWhile is a list that continues while more returns true; from describes that. The body must
 // read at least one byte, or more must count. Elements with a Reset method keep
 // their memory between messages.
-func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() bool, body func(e *T)) {
+func ListWhile[T any](c *Codec, name string, s *[]T, from *Count, doc string, more func() bool, body func(e *T)) {
+	c.count = from
 	c.begin(name, doc, GroupList, -1)
 	switch c.mode {
 	case reading:

@@ -226,7 +226,40 @@ type Field struct {
 	Names   Names   // nil if the values have no names
 	Who     Who     // meaning of a player number in Uint or Int
 	Privacy Privacy // of a text
-	Conds   []Cond  // while describing: conditions for the field's presence
+
+	// While describing:
+	Conds    []Cond // conditions for the field's presence
+	Count    *Count // of KindRatios: how many
+	From     Source // of a derived field: what it follows from
+	Inverted bool   // a bit is shown inverted
+}
+
+// A Source is what a derived field follows from. Of is the field concerned; it is
+// empty if the element concerned is that of the list in which the field is.
+type Source struct {
+	Is SourceKind
+	Of string
+}
+
+// A SourceKind is a kind of source.
+type SourceKind uint8
+
+// The kinds of sources.
+const (
+	FromSession        SourceKind = iota // more than the rules below
+	ClassOfSpecies                       // the ship's class, by its species in Of
+	ClassOfObject                        // the ship's class, by the species in the latest creation of the object in Of
+	SubsystemIndex                       // index of the element's subsystem
+	SubsystemName                        // name of the element's subsystem, or of the one with the index in Of
+	FirstSubsystemName                   // the same, but only for index 0
+	FileName                             // name of the file with the hash in Of, in the element of the same index
+	PlaceOfOffset                        // the latest position of the object, plus the vector in Of
+)
+
+// String returns the kind in words.
+func (k SourceKind) String() string {
+	return word(k, "session", "class of species", "class of object", "subsystem index", "subsystem name", "subsystem name, if index is 0",
+		"file name", "last position plus offset")
 }
 
 // A Group is a struct, a list or an element of a list.
@@ -235,7 +268,11 @@ type Group struct {
 	Doc   string
 	Kind  GroupKind
 	Index int // of an element
+
+	// While describing:
 	Conds []Cond
+	Count *Count // of a list
+	Least int    // of a list: an element takes so many bytes or more
 }
 
 // A GroupKind is the kind of a group.

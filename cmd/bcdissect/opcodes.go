@@ -59,8 +59,10 @@ way to check one.`,
 			}
 			return cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
 				switch {
-				case f.Format.Value == "json":
+				case f.Format.Value == "json" && len(args) > 0:
 					return ndjson.Write(out, entries...)
+				case f.Format.Value == "json":
+					return ndjson.Write(out, reference.Lines(entries)...)
 				case len(args) == 0:
 					return table.Catalog(out.Text(), entries, look(out, &f.Color))
 				}

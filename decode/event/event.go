@@ -7,6 +7,7 @@ package event
 
 import (
 	_ "embed"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/names"
@@ -47,15 +48,14 @@ const (
 // String returns the class's name, or "" if it has none.
 func (c Class) String() string { return Classes.Name(uint64(c)) }
 
-// known reports whether the class has a known body.
-func (c Class) known() bool {
-	switch c {
-	case ClassPlain, ClassBool, ClassChar, ClassShort, ClassInt, ClassFloat, ClassObject, ClassPlayer,
-		ClassCollision, ClassFiring, ClassExploding, ClassWarp:
-		return true
-	}
-	return false
+// knownClasses are the classes with a known body.
+var knownClasses = []Class{
+	ClassPlain, ClassBool, ClassChar, ClassShort, ClassInt, ClassFloat, ClassObject, ClassPlayer,
+	ClassCollision, ClassFiring, ClassExploding, ClassWarp,
 }
+
+// known reports whether the class has a known body.
+func (c Class) known() bool { return slices.Contains(knownClasses, c) }
 
 // A Code is the kind of occurrence that an event reports.
 type Code uint32
@@ -172,9 +172,20 @@ func (m *Event) Walk(c *decode.Codec) {
 		c.Vec3("exit", &m.Exit, "three numbers, perhaps the point of arrival")
 		c.F32("duration", &m.Duration, "a number, perhaps seconds")
 	})
-	c.When(decode.Is("class is any other", !m.Class.known() && (c.Left() > 0 || len(m.Body) > 0)), func() {
-		c.Bytes("body", &m.Body, "not decoded")
-	})
+	if !m.Class.known() || c.Describing() {
+		m.unless(c, knownClasses, func() {
+			c.When(c.Remain(len(m.Body) > 0), func() { c.Bytes("body", &m.Body, "not decoded") })
+		})
+	}
+}
+
+// unless runs body if the event is of none of the classes.
+func (m *Event) unless(c *decode.Codec, classes []Class, body func()) {
+	if len(classes) == 0 {
+		body()
+		return
+	}
+	c.When(decode.Differs("class", m.Class, classes[0]), func() { m.unless(c, classes[1:], body) })
 }
 
 // when runs body if the event is of the class. It asks the codec only where the

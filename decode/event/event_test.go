@@ -106,7 +106,8 @@ func TestDescription(t *testing.T) {
 		"set str8":           "class == 0x812A",
 		"exit 3 f32":         "class == 0x812A",
 		"duration f32":       "class == 0x812A",
-		"body bytes":         "class is any other",
+		"body bytes": "class != 0x101 and class != 0x104 and class != 0x105 and class != 0x106 and class != 0x107 and class != 0x108 and " +
+			"class != 0x10C and class != 0x866 and class != 0x8124 and class != 0x8128 and class != 0x8129 and class != 0x812A and bytes remain",
 	} {
 		if cond, ok := got[field]; !ok || cond != want {
 			t.Errorf("%s: got %q, want %q", field, cond, want)

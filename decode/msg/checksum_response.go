@@ -77,6 +77,9 @@ const (
 	tooDeep       = "more than 4 directories in each other"
 )
 
+// ofSubdirs tells that a directory has the contents of each of its subdirs.
+var ofSubdirs = &decode.Count{List: "subdirs"}
+
 func (t *ChecksumTree) walk(c *decode.Codec, depth int) {
 	decode.List16(c, "files", &t.Files, 8, "files in the directory", func(e *ChecksumFile) {
 		c.Hash32("name_hash", &e.Name, names.Files, "of the file's name")
@@ -97,13 +100,13 @@ func (t *ChecksumTree) walk(c *decode.Codec, depth int) {
 		return
 	}
 	i := 0
-	decode.ListN(c, "trees", &t.Trees, len(t.Subdirs), 3, "the contents of each of subdirs", func(e *ChecksumTree) {
+	decode.ListN(c, "trees", &t.Trees, len(t.Subdirs), ofSubdirs, 3, "the contents of each of subdirs", func(e *ChecksumTree) {
 		name := ""
 		if i < len(t.Subdirs) {
 			name = names.FileName(t.Subdirs[i])
 		}
 		i++
-		c.Text("name", name, "of the directory, when known")
+		c.Text("name", decode.Source{Is: decode.FileName, Of: "subdirs[].name_hash"}, name, "of the directory, when known")
 		e.walk(c, depth+1)
 	})
 }

@@ -161,7 +161,7 @@ func (m *Object) Walk(c *decode.Codec) {
 	c.Private(decode.PlayerName, func() { c.Str8("name", &m.Name, "object name; of a player's ship the player's name") })
 	c.Str8("set", &m.Set, "the set in which it is, such as Multi1")
 	c.When(decode.Equals("class", m.Class, ClassShip), func() {
-		c.Text("ship", m.shipName(), "class of the ship, when known")
+		c.Text("ship", decode.Source{Is: decode.ClassOfSpecies, Of: "species"}, m.shipName(), "class of the ship, when known")
 		if c.Reading() && m.Ship == nil && c.More() {
 			c.Unresolved("snapshot", "the species has no known list")
 			return

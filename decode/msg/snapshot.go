@@ -26,7 +26,7 @@ func (m *Object) snapshot(c *decode.Codec) {
 		n = len(m.Ship.Subsystems)
 	}
 	i := 0
-	decode.ListN(c, "snapshot", &m.Snapshot, n, 1, "state of every entry of the ship's list", func(e *Part) {
+	decode.ListN(c, "snapshot", &m.Snapshot, n, ofShip, 1, "state of every entry of the ship's list", func(e *Part) {
 		if c.Reading() {
 			e.Index = uint8(i)
 		}
@@ -40,44 +40,46 @@ func (m *Object) part(c *decode.Codec, e *Part) {
 	if m.Ship != nil && int(e.Index) < len(m.Ship.Subsystems) {
 		def = &m.Ship.Subsystems[e.Index]
 	}
-	c.Number("index", uint64(e.Index), "in the ship's list")
-	c.Text("name", def.Name, "of the subsystem")
+	c.Number("index", subsystemIndex, uint64(e.Index), "in the ship's list")
+	c.Text("name", subsystemName, def.Name, "of the subsystem")
 	c.Ratio8("condition", &e.Condition, "0 destroyed, 1 whole")
-	c.When(decode.Is("number of children is not 0", len(def.Children) > 0), func() {
-		c.Ratios("children", &e.Children, len(def.Children), "condition of each part")
+	c.When(decode.HasChildren(def), func() {
+		c.Ratios("children", &e.Children, len(def.Children), ofChildren, "condition of each part")
 	})
-	c.When(decode.Is("kind is reactor", def.Kind == ship.Reactor), func() {
+	c.When(decode.OfKind(def, ship.Reactor), func() {
 		c.Ratio8("main_battery", &e.Main, "charge")
 		c.Ratio8("backup_battery", &e.Backup, "charge")
 	})
-	c.When(decode.Is("kind is powered", def.Kind == ship.Powered), func() {
+	c.When(decode.OfKind(def, ship.Powered), func() {
 		c.Percent8("power", &e.Power, "setting; negative when switched off")
 	})
-	c.When(decode.Is("role is shield", def.Role == ship.Shield), func() {
-		c.Ratios("facings", &e.Facings, len(facingNames), "front, rear, top, bottom, left, right")
+	c.When(decode.OfRole(def, 1<<ship.Shield), func() {
+		c.Ratios("facings", &e.Facings, len(facingNames), ofFacings, "front, rear, top, bottom, left, right")
 	})
-	c.When(decode.Is("role is weapon or cloak", hasActiveBit(def.Role)), func() {
+	c.When(decode.OfRole(def, withActiveBit), func() {
 		c.Bit("active", &e.Active, "a weapon fires, a cloak is engaged")
 	})
-	c.When(decode.Is("role is phaser", def.Role == ship.Phaser), func() {
+	c.When(decode.OfRole(def, 1<<ship.Phaser), func() {
 		decode.Enum8(c, "level", &e.Setting, names.PhaserLevels, "phaser power level")
 	})
-	c.When(decode.Is("role is torpedo", def.Role == ship.Torpedo), func() {
+	c.When(decode.OfRole(def, 1<<ship.Torpedo), func() {
 		c.U8("ammo", &e.Setting, "selected ammunition slot")
 	})
-	c.When(decode.Is("role is tractor", def.Role == ship.Tractor), func() {
+	c.When(decode.OfRole(def, 1<<ship.Tractor), func() {
 		decode.Enum8(c, "mode", &e.Setting, names.TractorModes, "tractor mode")
 	})
 }
 
-func hasActiveBit(r ship.Role) bool {
-	switch r {
-	case ship.Phaser, ship.Pulse, ship.Torpedo, ship.Tractor, ship.Cloak:
-		return true
-	default:
-		return false
-	}
-}
+const withActiveBit uint64 = 1<<ship.Phaser | 1<<ship.Pulse | 1<<ship.Torpedo | 1<<ship.Tractor | 1<<ship.Cloak
+
+// What the elements of a ship's list follow from.
+var (
+	subsystemIndex = decode.Source{Is: decode.SubsystemIndex}
+	subsystemName  = decode.Source{Is: decode.SubsystemName}
+	ofShip         = &decode.Count{Ship: true}
+	ofChildren     = &decode.Count{Property: "children"}
+	ofFacings      = &decode.Count{Value: len(facingNames)}
+)
 
 func (m *Object) shipName() string {
 	if m.Ship == nil {

@@ -159,8 +159,8 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 	c.FullGroups()
 	c.Object("object_id", &m.Object, "the ship")
 	c.OnRead(func(env decode.Env) { m.Class = env.Ship(m.Object) })
-	c.Text("ship", m.className(), "class of the ship, when known")
-	c.Text("ship_source", m.classSource(), "inferred: the capture does not hold the ship's creation, but other messages tell")
+	c.Text("ship", decode.Source{Is: decode.ClassOfObject, Of: "object_id"}, m.className(), "class of the ship, when known")
+	c.Text("ship_source", decode.Source{}, m.classSource(), "inferred: the capture does not hold the ship's creation, but other messages tell")
 	c.F32(ClockField, &m.GameTime, "sender's game clock in seconds")
 	decode.Flags8(c, "flags", &m.Flags, dirtyNames, "which fields follow")
 	c.When(decode.Has("flags", m.Flags, DirtyPosition), func() {
@@ -174,7 +174,7 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 		c.Vec4h("position_delta", &m.Delta, "from the last absolute position that was sent")
 		c.OnRead(func(env decode.Env) { m.base, m.hasBase = env.Base(m.Object) })
 		c.When(decode.Lacks("flags", m.Flags, DirtyPosition), func() {
-			c.Place("position", m.base.Add(m.Delta.Vec()), m.hasBase, "absolute, when the last absolute position is known")
+			c.Place("position", decode.Source{Is: decode.PlaceOfOffset, Of: "position_delta"}, m.base.Add(m.Delta.Vec()), m.hasBase, "absolute, when the last absolute position is known")
 		})
 	})
 	c.When(decode.Has("flags", m.Flags, DirtyForward), func() {
@@ -195,7 +195,7 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 	c.When(decode.Has("flags", m.Flags, DirtyPower), func() {
 		decode.ListToEnd(c, "power_settings", &m.Power, "power settings that the player changed", func(e *Setting) {
 			c.U8("index", &e.Index, "in the ship's list")
-			c.Text("name", m.subsystemName(e.Index), "of the subsystem, when known")
+			c.Text("name", decode.Source{Is: decode.SubsystemName, Of: "index"}, m.subsystemName(e.Index), "of the subsystem, when known")
 			c.Power8("percent", &e.Value, "setting in per cent, 0 to 125")
 		})
 	})
@@ -204,6 +204,12 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 // blockLimit is the size, start index included, at which a block begins no
 // further entry.
 const blockLimit = 10
+
+// The lists of entries in a block.
+var (
+	entries       = &decode.Count{Ship: true, First: "start", Bytes: blockLimit, Least: 1}
+	entriesOpenBC = &decode.Count{Ship: true, First: "start", Bytes: blockLimit, Least: 2}
+)
 
 // block walks the subsystem block, a round-robin over the ship's list.
 func (m *StateUpdate) block(c *decode.Codec) {
@@ -222,19 +228,19 @@ func (m *StateUpdate) block(c *decode.Codec) {
 		return
 	}
 	openBC := c.Dialect() == decode.OpenBC
-	least := 1
+	from := entries
 	if openBC {
-		least = 2
+		from = entriesOpenBC
 	}
 	n := 0
 	more := func() bool {
-		if n >= size || n >= least && c.Offset()-begin >= blockLimit {
+		if n >= size || n >= from.Least && c.Offset()-begin >= from.Bytes {
 			return false
 		}
 		n++
 		return true
 	}
-	decode.ListWhile(c, "entries", &m.Entries, "consecutive entries, from the last of the list on to the first", more, func(e *Entry) {
+	decode.ListWhile(c, "entries", &m.Entries, from, "consecutive entries, from the last of the list on to the first", more, func(e *Entry) {
 		if c.Reading() {
 			e.Index = uint8((int(m.Start) + n - 1) % size)
 		}
@@ -245,31 +251,35 @@ func (m *StateUpdate) block(c *decode.Codec) {
 // entry walks one entry of the block.
 func (m *StateUpdate) entry(c *decode.Codec, e *Entry, openBC bool) {
 	def := m.subsystem(e.Index)
-	kind, shield := def.Kind, def.Role == ship.Shield
-	if openBC && shield {
-		kind, shield = ship.Base, false
-	}
-	c.Number("index", uint64(e.Index), "in the ship's list")
-	c.Text("name", def.Name, "of the subsystem")
+	c.Number("index", subsystemIndex, uint64(e.Index), "in the ship's list")
+	c.Text("name", subsystemName, def.Name, "of the subsystem")
 	c.Ratio8("condition", &e.Condition, "0 destroyed, 1 whole")
-	c.When(decode.Is("number of children is not 0", len(def.Children) > 0), func() {
-		c.Ratios("children", &e.Children, len(def.Children), "condition of each part")
+	c.When(decode.HasChildren(def), func() {
+		c.Ratios("children", &e.Children, len(def.Children), ofChildren, "condition of each part")
 	})
-	if openBC && kind != ship.Powered {
-		c.CloseGroup()
+	if openBC {
+		if def.Kind != ship.Powered || def.Role == ship.Shield {
+			c.CloseGroup()
+		}
+		c.When(decode.NotRole(def, ship.Shield), func() { e.power(c, def) })
+	} else {
+		e.power(c, def)
+		c.When(decode.OfRole(def, 1<<ship.Shield), func() {
+			c.Ratios("facings", &e.Facings, len(facingNames), ofFacings, "front, rear, top, bottom, left, right")
+		})
 	}
-	c.When(decode.Is("kind is powered", kind == ship.Powered), func() {
+	c.When(decode.OfKind(def, ship.Reactor), func() {
+		c.Ratio8("main_battery", &e.Main, "charge")
+		c.Ratio8("backup_battery", &e.Backup, "charge")
+	})
+}
+
+func (e *Entry) power(c *decode.Codec, def *ship.Subsystem) {
+	c.When(decode.OfKind(def, ship.Powered), func() {
 		c.Bit("has_power", &e.HasPower, "0 for the recipient's own ship")
 		c.When(decode.IsSet("has_power", e.HasPower), func() {
 			c.U8("power", &e.Power, "setting in per cent, 0 to 125")
 		})
-	})
-	c.When(decode.Is("role is shield", shield), func() {
-		c.Ratios("facings", &e.Facings, 6, "front, rear, top, bottom, left, right")
-	})
-	c.When(decode.Is("kind is reactor", kind == ship.Reactor), func() {
-		c.Ratio8("main_battery", &e.Main, "charge")
-		c.Ratio8("backup_battery", &e.Backup, "charge")
 	})
 }
 

@@ -33,6 +33,10 @@ func makeLimits() (l [9]float32) {
 	return l
 }
 
+// CF16Limits returns the limits of the ranges: the first value of each, and the end
+// of the last.
+func CF16Limits() []float32 { return cf16Limits[:] }
+
 // cf16Step is one mantissa step as a fraction of a range: the game multiplies
 // by this float32 instead of dividing by 4095.
 const cf16Step = float32(1.0 / 4095)

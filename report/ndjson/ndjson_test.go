@@ -374,8 +374,8 @@ func TestKinds(t *testing.T) {
 		{"vec4h", "7f0081 0010", func(c *decode.Codec) { c.Vec4h("v", new(wire.Vec4h), "") }, `{"v":[0.001,0.0,-0.001]}`},
 		{"vec4f", "7f0081 00002041", func(c *decode.Codec) { c.Vec4f("v", new(wire.Vec4f), "") }, `{"v":[10.0,0.0,-10.0]}`},
 		{"vec4b", "7f0081 ff", func(c *decode.Codec) { c.Vec4b("v", new(wire.Vec4b), "") }, `{"v":{"direction":[1.0,0.0,-1.0],"ratio":1.0}}`},
-		{"ratios", "ff0080", func(c *decode.Codec) { c.Ratios("r", new([]byte), 3, "") }, `{"r":[1.0,0.0,0.5019608]}`},
-		{"no ratios", "", func(c *decode.Codec) { c.Ratios("r", new([]byte), 0, "") }, `{"r":[]}`},
+		{"ratios", "ff0080", func(c *decode.Codec) { c.Ratios("r", new([]byte), 3, nil, "") }, `{"r":[1.0,0.0,0.5019608]}`},
+		{"no ratios", "", func(c *decode.Codec) { c.Ratios("r", new([]byte), 0, nil, "") }, `{"r":[]}`},
 		{"str8", "05 4361647932", func(c *decode.Codec) { c.Str8("s", new(wire.Chars), "") }, `{"s":"Cady2"}`},
 		{"str16", "0600 80e9225c1b0a", func(c *decode.Codec) { c.Str16("s", new(wire.Chars), "") }, `{"s":"€é\"\\\u001b\u000a"}`},
 		{"str32", "02000000 819d", func(c *decode.Codec) { c.Str32("s", new(wire.Chars), "") }, `{"s":"\u0081\u009d"}`},
@@ -388,10 +388,10 @@ func TestKinds(t *testing.T) {
 		{"bytes", "00ff10", func(c *decode.Codec) { c.Bytes("raw", new([]byte), "") }, `{"raw":"00ff10"}`},
 		{"no bytes", "", func(c *decode.Codec) { c.Bytes("raw", new([]byte), "") }, `{"raw":""}`},
 		{"derived", "", func(c *decode.Codec) {
-			c.Text("name", "Hull", "")
-			c.Text("none", "", "")
-			c.Number("index", 3, "")
-			c.Place("at", wire.Vec3{1, 2.5, -3}, true, "")
+			c.Text("name", decode.Source{}, "Hull", "")
+			c.Text("none", decode.Source{}, "", "")
+			c.Number("index", decode.Source{}, 3, "")
+			c.Place("at", decode.Source{}, wire.Vec3{1, 2.5, -3}, true, "")
 		}, `{"name":"Hull","index":3,"at":[1.0,2.5,-3.0]}`},
 		{"groups", "02 01 02 03", func(c *decode.Codec) {
 			list := []uint8{}

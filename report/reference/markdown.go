@@ -4,6 +4,7 @@ package reference
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
@@ -30,7 +31,7 @@ func Markdown(w io.Writer, c *decode.Catalog, samples []*Sample) error {
 		e := pageEntry{Entry: &entry, Spec: specs[i]}
 		for k := range e.Entry.Layouts {
 			l := pageLayout{Layout: &e.Entry.Layouts[k]}
-			key := fmt.Sprintf("%#v", l.Fields)
+			key := fieldsKey(l.Fields)
 			if l.Same = seen[key]; l.Same == "" && len(l.Fields) > 0 {
 				seen[key] = e.Link(e.Title())
 			}
@@ -41,13 +42,12 @@ func Markdown(w io.Writer, c *decode.Catalog, samples []*Sample) error {
 		}
 		page.Entries = append(page.Entries, e)
 	}
-	for _, k := range legend {
-		p := pageKind{Meaning: k.meaning}
-		for _, kind := range k.kinds {
-			p.Names = append(p.Names, kind.String())
+	for _, k := range Kinds() {
+		if last := len(page.Kinds) - 1; last >= 0 && page.Kinds[last].Meaning == k.Doc && page.Kinds[last].Size == k.Bytes {
+			page.Kinds[last].Names = append(page.Kinds[last].Names, k.Name)
+		} else if k.Doc != "" {
+			page.Kinds = append(page.Kinds, pageKind{[]string{k.Name}, k.Bytes, k.Doc})
 		}
-		_, p.Size = k.kinds[0].Size()
-		page.Kinds = append(page.Kinds, p)
 	}
 	t := template.New("").Funcs(template.FuncMap{"bytes": bytesText, "code": code, "join": strings.Join, "playable": PlayableMeaning, "row": row})
 	return template.Must(t.Parse(pageText)).Execute(w, page)
@@ -106,6 +106,15 @@ func row(cells ...any) string {
 	return b.String() + "|"
 }
 
+// fieldsKey returns a text that is the same for equal fields only.
+func fieldsKey(fields []Field) string {
+	b, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // the type has no value that cannot be encoded
+	}
+	return string(b)
+}
+
 func code(s string) string {
 	if s == "" {
 		return ""
@@ -151,31 +160,4 @@ func distinct(rows []Row) int {
 
 func withoutIndexes(at string) string {
 	return regexp.MustCompile(`\[\d+`).ReplaceAllString(at, "[")
-}
-
-var legend = []struct {
-	kinds   []decode.Kind
-	meaning string
-}{
-	{[]decode.Kind{decode.KindBit}, "bits share bytes: bits 7 to 5 of a byte count the bits in it, 1 to 5; bits 4 to 0 are the bits, the first in bit 0. " +
-		"The byte stands where its first bit does; other fields between bits do not end it, the fifth bit does"},
-	{[]decode.Kind{decode.KindBool8}, "a whole byte, 0 or 1"},
-	{[]decode.Kind{decode.KindEnum8}, "a number with names for its values"},
-	{[]decode.Kind{decode.KindEnum32}, "a number with names for its values"},
-	{[]decode.Kind{decode.KindObject}, "0 for none; slot n owns the 0x40000 ids from 0x3FFFFFFF + n * 0x40000 on, a ship's subsystems follow the ship"},
-	{[]decode.Kind{decode.KindCF16}, "a float on a logarithmic scale: bit 15 is the sign; bits 14 to 12 choose one of eight ranges, 0 to 0.001, then a decade each up to 10000; " +
-		"bits 11 to 0 divide the range into 4095 steps"},
-	{[]decode.Kind{decode.KindRatio8}, "a share of a whole, 255 for all of it"},
-	{[]decode.Kind{decode.KindRatios}, "several of these"},
-	{[]decode.Kind{decode.KindPercent8}, "per cent with a sign, negative if switched off"},
-	{[]decode.Kind{decode.KindPower8}, "204 is 100 per cent"},
-	{[]decode.Kind{decode.KindDir3}, "a direction: three signed bytes, 127 for 1"},
-	{[]decode.Kind{decode.KindVec4h}, "a vector: direction as cv3, length as cf16"},
-	{[]decode.Kind{decode.KindVec4f}, "a vector: direction as cv3, length as f32"},
-	{[]decode.Kind{decode.KindStr8}, "length, then text in Windows-1252"},
-	{[]decode.Kind{decode.KindStr16}, "length, then text in Windows-1252"},
-	{[]decode.Kind{decode.KindStr32}, "length, then text in Windows-1252"},
-	{[]decode.Kind{decode.KindStr32z}, "length with the final 00, text in Windows-1252, 00"},
-	{[]decode.Kind{decode.KindWStr32}, "number of characters, then text in UTF-16"},
-	{[]decode.Kind{decode.KindText, decode.KindIndex, decode.KindPlace}, "follows from other fields or from earlier messages"},
 }

@@ -31,6 +31,7 @@ type Entry struct {
 	Hosts    string      `json:"host_dialect,omitempty"` // of all hosts that send it, if only such do
 	Doc      string      `json:"doc"`
 	Rest     bool        `json:"rest,omitempty"`        // stands for all higher opcodes without an entry
+	BySender bool        `json:"by_sender,omitempty"`   // the dialect of the sender chooses the layout, even if another one fits
 	Host     []HostField `json:"host_fields,omitempty"` // that hosts fill in by themselves
 	Made     string      `json:"made,omitempty"`        // why hosts send it of their own accord, if that is known
 	Step     string      `json:"join_step,omitempty"`   // of a client's join that it belongs to
@@ -58,8 +59,9 @@ type Deviation struct {
 // A Layout is the way in which senders of one dialect write a message.
 type Layout struct {
 	Dialect string  `json:"dialect"`
-	Doc     string  `json:"doc,omitempty"` // how it differs from stock
-	Length  string  `json:"length"`        // in bytes: 5, 10 or 18, 17 or more. Opcodes count, headers of transport messages do not
+	Doc     string  `json:"doc,omitempty"`    // how it differs from stock
+	Common  bool    `json:"common,omitempty"` // senders of other dialects use it as well
+	Length  string  `json:"length"`           // in bytes: 5, 10 or 18, 17 or more. Opcodes count, headers of transport messages do not
 	Fields  []Field `json:"fields,omitempty"`
 }
 
@@ -73,6 +75,44 @@ type Field struct {
 	Doc   string   `json:"doc"`
 
 	Values []Value `json:"values,omitempty"` // that have names, unless there are too many to list
+
+	If       []Condition `json:"if,omitempty"`       // the conditions of When as data, without those of the list or struct that holds the field
+	Count    *Count      `json:"count,omitempty"`    // of a list or an array
+	Least    int         `json:"least,omitempty"`    // bytes that an element of a list takes at least
+	Like     string      `json:"like,omitempty"`     // path of the list with the same elements, in which this one is
+	Levels   int         `json:"levels,omitempty"`   // how deep such lists may be in each other; deeper ones must be empty
+	Inverted bool        `json:"inverted,omitempty"` // of a bit: 0 is yes
+	From     *Source     `json:"from,omitempty"`     // of a derived field
+}
+
+// A Condition compares a field, or the subsystem that an element is about.
+type Condition struct {
+	Op        string   `json:"op"`                  // has, lacks, equals, differs, in, not_in; more: bytes remain; fits: the fields take the rest exactly
+	Field     string   `json:"field,omitempty"`     // path of the field; the condition is not met without it
+	At        string   `json:"at,omitempty"`        // of more and fits: path of the field before which it is tried, once for all fields
+	Value     *uint64  `json:"value,omitempty"`     // of has and lacks the bits
+	Subsystem string   `json:"subsystem,omitempty"` // its property: kind, role, children
+	Values    []string `json:"values,omitempty"`    // of the property
+}
+
+// A Count tells how many elements there are. One of the first members is set.
+type Count struct {
+	Field     string `json:"field,omitempty"`     // path of the field with the number
+	List      string `json:"list,omitempty"`      // path of the list that has as many
+	Subsystem string `json:"subsystem,omitempty"` // its property
+	Value     int    `json:"value,omitempty"`     // this number
+	Rest      bool   `json:"rest,omitempty"`      // to the end of the message
+	Ship      bool   `json:"ship,omitempty"`      // one for each subsystem of the ship's class
+
+	First string `json:"first,omitempty"` // path of the field with the index of the first element's subsystem, if not all have one
+	Bytes int    `json:"bytes,omitempty"` // with First: bytes from that field on after which no element begins
+	Least int    `json:"least,omitempty"` // with First: elements that there are in any case, unless the class has fewer
+}
+
+// A Source tells what a derived field follows from.
+type Source struct {
+	Is string `json:"is"`
+	Of string `json:"of,omitempty"` // path of the field concerned
 }
 
 // A Value is a value that has a name. Of flags it is a single bit.
@@ -111,6 +151,7 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	e := Entry{
 		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
 		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Topic: s.Topic.String(), Doc: s.Doc, Rest: s.CatchAll,
+		BySender: s.BySender,
 	}
 	number := e.Opcode
 	if e.Layer, e.Code = "game", &number; ofTransport {
@@ -127,7 +168,9 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))
 	}
 	for _, f := range s.Forms {
-		e.Layouts = append(e.Layouts, describe(f.Layout, f.Dialect, f.Doc, ofTransport))
+		l := describe(f.Layout, f.Dialect, f.Doc, ofTransport)
+		l.Common = f.Common
+		e.Layouts = append(e.Layouts, l)
 	}
 	return e
 }
@@ -228,7 +271,7 @@ var topicMeanings = []meaning{
 var dirs = map[decode.Dir]string{decode.Either: "both", decode.FromClient: "c2s", decode.FromHost: "s2c", decode.Nobody: "none"}
 
 func describe(l decode.Layout, d decode.Dialect, doc string, ofTransport bool) Layout {
-	v := &rows{names: map[string]decode.Names{}}
+	v := &rows{names: map[string]decode.Names{}, outer: []int{0}, places: map[uint64]string{}}
 	if !ofTransport {
 		v.size.least = 1 // the opcode
 	}
@@ -241,36 +284,44 @@ type rows struct {
 	path   path
 	fields []Field
 	names  map[string]decode.Names // of the enumerations so far
+	places map[uint64]string       // where conditions about the place are tried, by their numbers
+	outer  []int                   // how many conditions each open group has
 	size   size
 }
 
 func (v *rows) Begin(g *decode.Group) {
-	v.path.begin(g, "[]")
-	if g.Kind == decode.GroupElement {
+	in := v.outer[len(v.outer)-1]
+	if v.path.begin(g, "[]"); g.Kind == decode.GroupElement {
+		v.outer = append(v.outer, in)
 		return
 	}
+	v.outer = append(v.outer, len(g.Conds))
 	kind := "struct"
 	if g.Kind == decode.GroupList {
 		kind = "list"
 		v.size.list++
 	}
 	at := v.path.String()
+	f := Field{Path: at, Kind: kind, When: v.when(g.Conds), Doc: g.Doc, If: v.conditions(at, g.Conds[in:]), Count: v.count(g.Count), Least: g.Least}
 	switch repeated(at) {
 	case 0:
-		v.fields = append(v.fields, Field{Path: at, Kind: kind, When: v.when(g.Conds), Doc: g.Doc})
-	case 1: // a list in an element of itself; deeper ones are not worth a word
-		outer := at[:strings.LastIndexByte(at, '.')]
+		v.fields = append(v.fields, f)
+	default: // in an element of itself
+		like, in := strings.CutSuffix(v.path.outer(), g.Name+"[]")
+		if f.Like = like + g.Name; in && repeated(at) == 1 {
+			f.Doc += "; an element is as one of " + f.Like
+			v.fields = append(v.fields, f)
+		}
 		for i := range v.fields {
-			if v.fields[i].Path+"[]" == outer && !strings.HasSuffix(v.fields[i].Doc, nested) {
-				v.fields[i].Doc += nested
+			if v.fields[i].Like != "" && strings.HasPrefix(at, v.fields[i].Path) {
+				v.fields[i].Levels = repeated(at)
 			}
 		}
 	}
 }
 
-const nested = "; an element may hold such a list again"
-
 func (v *rows) End(g *decode.Group) {
+	v.outer = v.outer[:len(v.outer)-1]
 	if g.Kind == decode.GroupList {
 		v.size.list--
 	}
@@ -289,7 +340,72 @@ func (v *rows) Field(f *decode.Field) {
 	_, size := f.Kind.Size()
 	v.fields = append(v.fields, Field{
 		Path: at, Kind: f.Kind.String(), Bytes: size, When: v.when(f.Conds), Doc: f.Doc, Values: values(f),
+		If: v.conditions(at, f.Conds[v.outer[len(v.outer)-1]:]), Count: v.count(f.Count), Inverted: f.Inverted, From: v.source(f),
 	})
+}
+
+// find returns the path of a field that a condition, a count or a source names: it
+// is in the same group or in one around it.
+func (v *rows) find(name string) string {
+	for p := v.path; len(p.groups) > 0; p.end() {
+		if at := p.join(name); slices.ContainsFunc(v.fields, func(f Field) bool { return f.Path == at }) {
+			return at
+		}
+	}
+	return name
+}
+
+// ops are the comparisons of conditions.
+var ops = map[decode.Op]string{
+	decode.OpHas: "has", decode.OpLacks: "lacks", decode.OpEquals: "equals", decode.OpDiffers: "differs",
+	decode.OpMore: "more", decode.OpFits: "fits", decode.OpIs: "in", decode.OpIsNot: "not_in",
+}
+
+// conditions returns the conditions of the field at a path.
+func (v *rows) conditions(at string, conds []decode.Cond) (all []Condition) {
+	for _, c := range conds {
+		is := Condition{Op: ops[c.Op]}
+		switch c.Op {
+		case decode.OpMore, decode.OpFits:
+			if v.places[c.Value] == "" {
+				v.places[c.Value] = at
+			}
+			is.At = v.places[c.Value]
+		case decode.OpIs, decode.OpIsNot:
+			is.Subsystem, is.Values = c.Field, c.Words()
+		default:
+			is.Field, is.Value = v.find(c.Field), &c.Value
+		}
+		all = append(all, is)
+	}
+	return all
+}
+
+func (v *rows) count(c *decode.Count) *Count {
+	if c == nil {
+		return nil
+	}
+	is := &Count{Subsystem: c.Property, Value: c.Value, Rest: c.Rest, Ship: c.Ship, Bytes: c.Bytes, Least: c.Least}
+	for _, p := range []struct {
+		name string
+		path *string
+	}{{c.Field, &is.Field}, {c.List, &is.List}, {c.First, &is.First}} {
+		if p.name != "" {
+			*p.path = v.find(p.name)
+		}
+	}
+	return is
+}
+
+func (v *rows) source(f *decode.Field) *Source {
+	if !f.Kind.Derived() {
+		return nil
+	}
+	is := &Source{Is: f.From.Is.String()}
+	if f.From.Of != "" {
+		is.Of = v.find(f.From.Of)
+	}
+	return is
 }
 
 // manyValues is how many values with names are not listed any more: file hashes
@@ -322,8 +438,18 @@ func values(f *decode.Field) []Value {
 // when puts conditions into words, with the names of the values they are about.
 func (v *rows) when(conds []decode.Cond) []string {
 	var all []string
+	others := map[string]int{} // values that a field must not have
+	for _, c := range conds {
+		if c.Op == decode.OpDiffers {
+			others[c.Field]++
+		}
+	}
 	for _, c := range conds {
 		text := c.String()
+		if c.Op == decode.OpDiffers && others[c.Field] > manyOthers {
+			text = c.Field + " is any other"
+			c.Op = decode.OpMore // no value
+		}
 		if name := v.valueName(c); name != "" {
 			text += " (" + name + ")"
 		}
@@ -333,6 +459,9 @@ func (v *rows) when(conds []decode.Cond) []string {
 	}
 	return all
 }
+
+// manyOthers is how many values that a field must not have are listed.
+const manyOthers = 2
 
 func (v *rows) valueName(c decode.Cond) string {
 	names := v.names[v.path.join(c.Field)]
@@ -351,7 +480,7 @@ func (v *rows) valueName(c decode.Cond) string {
 				return names.Name(bit)
 			}
 		}
-	case decode.OpMore, decode.OpIs:
+	case decode.OpMore, decode.OpFits, decode.OpIs, decode.OpIsNot:
 	}
 	return ""
 }
@@ -382,6 +511,12 @@ func (p *path) begin(g *decode.Group, index string) {
 }
 
 func (p *path) end() { p.groups = p.groups[:len(p.groups)-1] }
+
+// outer returns the path of the group around the innermost.
+func (p *path) outer() string {
+	q := path{p.groups[:len(p.groups)-1]}
+	return q.String()
+}
 
 func (p *path) join(name string) string {
 	at := p.String()

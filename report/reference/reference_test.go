@@ -73,7 +73,7 @@ func TestLengths(t *testing.T) {
 
 func TestEntry(t *testing.T) {
 	e := entry(t, "PulseFire")
-	opcode := 0x1A
+	opcode, target := 0x1A, uint64(2)
 	want := Entry{
 		Layer: "game", Code: &opcode, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
 		Relay: "forward", Evidence: "on the wire", Topic: "weapons", Doc: e.Doc, Made: "never",
@@ -82,11 +82,14 @@ func TestEntry(t *testing.T) {
 			"drops TorpedoFire and PulseFire that it cannot read in its own layout; the stock host passes them on",
 		}},
 		Layouts: []Layout{{Dialect: "stock", Length: "10 or 14", Fields: []Field{
-			{"weapon", "object id", "4", nil, "the weapon that fired, a child of the pulse system", nil},
-			{"firing_player", "u8", "1", nil, "network id of the shooter", nil},
-			{"direction", "cv3", "3", nil, "of flight, in the world", nil},
-			{"flags", "flags8", "1", nil, "how it was fired", []Value{{1, "sound"}, {2, "target"}}},
-			{"target", "object id", "4", []string{"flags & 0x02 (target)"}, "the object aimed at", nil},
+			{Path: "weapon", Kind: "object id", Bytes: "4", Doc: "the weapon that fired, a child of the pulse system"},
+			{Path: "firing_player", Kind: "u8", Bytes: "1", Doc: "network id of the shooter"},
+			{Path: "direction", Kind: "cv3", Bytes: "3", Doc: "of flight, in the world"},
+			{Path: "flags", Kind: "flags8", Bytes: "1", Doc: "how it was fired", Values: []Value{{1, "sound"}, {2, "target"}}},
+			{
+				Path: "target", Kind: "object id", Bytes: "4", When: []string{"flags & 0x02 (target)"}, Doc: "the object aimed at",
+				If: []Condition{{Op: "has", Field: "flags", Value: &target}},
+			},
 		}}},
 	}
 	got, _ := json.Marshal(&e)
@@ -123,13 +126,13 @@ func TestNested(t *testing.T) {
 		if strings.HasPrefix(f.Path, "trees") {
 			trees = append(trees, f.Path)
 		}
-		if f.Path == "trees" && !strings.HasSuffix(f.Doc, nested) {
-			t.Errorf("trees: %q", f.Doc)
+		if f.Path == "trees[].trees" && (f.Like != "trees" || f.Levels != 3) {
+			t.Errorf("like %q, %d levels", f.Like, f.Levels)
 		}
 	}
 	want := []string{
 		"trees", "trees[].name", "trees[].files_count", "trees[].files", "trees[].files[].name_hash", "trees[].files[].content_hash",
-		"trees[].subdirs_count", "trees[].subdirs", "trees[].subdirs[].name_hash",
+		"trees[].subdirs_count", "trees[].subdirs", "trees[].subdirs[].name_hash", "trees[].trees",
 	}
 	if !slices.Equal(trees, want) {
 		t.Errorf("got %q, want %q", trees, want)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -41,14 +42,33 @@ func For(command string, c *decode.Catalog) *Schema {
 		if o.name != command {
 			continue
 		}
-		s := of(o.made)
 		if command == "opcodes" {
-			s.Properties["layer"].Enum = []string{"game", "transport"}
-			s.Required = append(s.Required, "layer")
+			return root(opcodes(), command, o.doc)
 		}
-		return root(s, command, o.doc)
+		return root(of(o.made), command, o.doc)
 	}
 	return nil
+}
+
+// opcodes returns the schema of the three kinds of lines of opcodes.
+func opcodes() *Schema {
+	s := &Schema{}
+	for _, l := range []struct {
+		made   reflect.Type
+		layers []string
+	}{
+		{reflect.TypeFor[reference.Entry](), []string{"game", "transport"}},
+		{reflect.TypeFor[reference.Kind](), []string{"kind"}},
+		{reflect.TypeFor[reference.Ship](), []string{"ship"}},
+	} {
+		line := of(l.made)
+		line.Properties["layer"].Enum = l.layers
+		if !slices.Contains(line.Required, "layer") {
+			line.Required = append(line.Required, "layer")
+		}
+		s.AnyOf = append(s.AnyOf, line)
+	}
+	return s
 }
 
 // commands are the outputs that are no records, by the types that they are made of.
@@ -57,7 +77,7 @@ var commands = []struct {
 	name, doc string
 }{
 	{ndjson.SessionType, "session", "One object. Times are seconds since the first frame; docs/session.md explains the members."},
-	{reflect.TypeFor[reference.Entry](), "opcodes", "One line for each message."},
+	{reflect.TypeFor[reference.Entry](), "opcodes", "One line for each message, kind of fields and class of ships."},
 	{reflect.TypeFor[verdicts.Report](), "conform", "One object. docs/conform.md explains the members."},
 	{reflect.TypeFor[verdicts.Case](), "conform --list", "One line for each case."},
 	{reflect.TypeFor[bots.Report](), "bots", "One object. docs/bots.md explains the members."},

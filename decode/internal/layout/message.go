@@ -68,7 +68,7 @@ func (m *Dynamic) cond(c *decode.Codec, cd *cond) decode.Cond {
 		return decode.Has(cd.field, r.value, cd.value).If(r.there)
 	case decode.OpLacks:
 		return decode.Lacks(cd.field, r.value, cd.value).If(r.there)
-	case decode.OpMore, decode.OpIs:
+	case decode.OpMore, decode.OpFits, decode.OpIs, decode.OpIsNot:
 	}
 	more := m.get(c) != 0
 	if c.Reading() {
