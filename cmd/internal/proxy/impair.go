@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/impair"
 	"github.com/bcdissect/bcdissect/report/ndjson"
@@ -191,7 +191,7 @@ func (p *Proxy) lines(c *client, number int) []*line {
 		return nil
 	}
 	// The client may get another socket, and the host another address.
-	route := func() (up *net.UDPConn, host netip.AddrPort) {
+	route := func() (up server.Conn, host netip.AddrPort) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return c.up, p.host

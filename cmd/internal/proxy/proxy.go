@@ -28,7 +28,6 @@ import (
 const (
 	largest      = 1 << 16 // bytes of a datagram; UDP has no larger ones
 	socketBuffer = 1 << 20 // bytes that the system may keep for a socket
-	badReads     = 100     // one after another, after which the socket is broken
 	mostClients  = 16
 
 	datagramsPerSecond = 2000 // of one client
@@ -61,8 +60,8 @@ type client struct {
 	lines []*line // by direction; none without impairment
 
 	// The proxy's lock guards these.
-	up    *net.UDPConn // to the host
-	plays bool         // sent more than queries of server browsers
+	up    server.Conn // to the host
+	plays bool        // sent more than queries of server browsers
 }
 
 // A moment is a time since the start of the proxy; unlike the time of day it
@@ -79,8 +78,9 @@ type Proxy struct {
 	server.Recorder
 	Impair *Impairment // of the clients' lines; nil for none
 
-	front  *net.UDPConn
+	front  server.Conn
 	target *Target
+	dial   func(host netip.AddrPort, client netip.Addr) (server.Conn, error)
 	began  time.Time
 	drawn  Counts
 
@@ -123,9 +123,9 @@ type Counts struct {
 }
 
 // New returns a proxy that listens on a socket.
-func New(front *net.UDPConn, target *Target, host netip.AddrPort) *Proxy {
+func New(front server.Conn, target *Target, host netip.AddrPort) *Proxy {
 	return &Proxy{
-		front: front, target: target, host: host, clients: map[netip.AddrPort]*client{}, notes: server.NewFeed(),
+		front: front, target: target, dial: dial, host: host, clients: map[netip.AddrPort]*client{}, notes: server.NewFeed(),
 		began:  time.Now(),
 		enough: make(chan struct{}), broken: make(chan error, 1), resolved: make(chan resolution, 1),
 	}
@@ -225,21 +225,17 @@ func (p *Proxy) now() time.Duration { return time.Since(p.began) }
 func (p *Proxy) fromClients() {
 	b := make([]byte, largest)
 	socket := server.NewSocket(p.front, &p.stats.noRoom)
-	for bad := 0; ; {
-		n, from, err := socket.Read(b)
+	for {
+		n, from, err := socket.Receive(b)
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case server.Gone(err): // Windows says here that a client is no longer there
+		case server.Gone(err), server.TooLong(err): // Windows says here that a client is no longer there
 			continue
 		case err != nil:
-			if bad++; bad >= badReads {
-				p.broken <- fmt.Errorf("receiving: %w", cli.Plain(err))
-				return
-			}
-			continue
+			p.broken <- err
+			return
 		}
-		bad = 0
 		p.forward(p.now(), from, b[:n])
 	}
 }
@@ -275,7 +271,7 @@ func (p *Proxy) forward(now time.Duration, from netip.AddrPort, payload []byte) 
 
 // toHost sends a client's datagram to the host, and reports whether it could be
 // sent.
-func (p *Proxy) toHost(now time.Duration, c *client, up *net.UDPConn, payload []byte) bool {
+func (p *Proxy) toHost(now time.Duration, c *client, up server.Conn, payload []byte) bool {
 	_, err := up.Write(payload)
 	if server.Gone(err) { // about an earlier datagram; this one was not sent
 		p.stats.refusals.Add(1)
@@ -286,7 +282,9 @@ func (p *Proxy) toHost(now time.Duration, c *client, up *net.UDPConn, payload []
 		return true
 	}
 	p.unsent(err)
-	c.failing.CompareAndSwap(0, int64(now))
+	if !server.NoRoom(err) { // with another socket the host would see another player
+		c.failing.CompareAndSwap(0, int64(now))
+	}
 	return false
 }
 
@@ -302,7 +300,7 @@ func (p *Proxy) toClient(c *client, payload []byte) bool {
 
 // clientAt returns the client at an address, which may be new, with its socket
 // to the host. It returns nil if the datagram cannot be forwarded.
-func (p *Proxy) clientAt(now time.Duration, from netip.AddrPort, payload []byte) (c *client, up *net.UDPConn, host netip.AddrPort) {
+func (p *Proxy) clientAt(now time.Duration, from netip.AddrPort, payload []byte) (c *client, up server.Conn, host netip.AddrPort) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -340,7 +338,7 @@ func (p *Proxy) admit(now time.Duration, from netip.AddrPort) *client {
 		p.stats.refused.Add(1)
 		return nil
 	}
-	up, err := dial(p.host, from.Addr())
+	up, err := p.dial(p.host, from.Addr())
 	if err != nil {
 		p.unsent(err)
 		return nil
@@ -394,7 +392,7 @@ func (c *client) limit(player, browser time.Duration) time.Duration {
 
 // dial opens a socket to the host for a client. On loopback the host sees the
 // client's own address: some hosts make an address wait before it connects again.
-func dial(host netip.AddrPort, client netip.Addr) (*net.UDPConn, error) {
+func dial(host netip.AddrPort, client netip.Addr) (server.Conn, error) {
 	to := net.UDPAddrFromAddrPort(host)
 	up, err := (*net.UDPConn)(nil), net.ErrClosed
 	if host.Addr().IsLoopback() && client.IsLoopback() {
@@ -403,22 +401,22 @@ func dial(host netip.AddrPort, client netip.Addr) (*net.UDPConn, error) {
 	if err != nil {
 		up, err = net.DialUDP("udp4", nil, to)
 	}
-	if err == nil {
-		_ = up.SetReadBuffer(socketBuffer) // the system may have its own opinion
+	if err != nil {
+		return nil, err
 	}
-	return up, err
+	_ = up.SetReadBuffer(socketBuffer) // the system may have its own opinion
+	return up, nil
 }
 
 // listen forwards the host's datagrams to a client until its socket is closed.
 // The lock is held.
-func (p *Proxy) listen(c *client, up *net.UDPConn, host netip.AddrPort) {
+func (p *Proxy) listen(c *client, up server.Conn, host netip.AddrPort) {
 	p.readers.Go(func() {
 		defer cli.Guard()
-		const pause = 10 * time.Millisecond
 		b := make([]byte, largest)
 		socket := server.NewSocket(up, &p.stats.noRoom)
 		for {
-			n, _, err := socket.Read(b)
+			n, _, err := socket.Receive(b)
 			switch {
 			case errors.Is(err, net.ErrClosed):
 				return
@@ -426,7 +424,6 @@ func (p *Proxy) listen(c *client, up *net.UDPConn, host netip.AddrPort) {
 				p.stats.refusals.Add(1)
 				continue
 			case err != nil: // such as a network that is not there; it may come back
-				time.Sleep(pause)
 				continue
 			}
 			c.answered.set(p.now())
@@ -508,7 +505,7 @@ func (p *Proxy) tidy(now time.Duration) {
 
 // redial gives a client another socket to the host. The lock is held.
 func (p *Proxy) redial(c *client) {
-	up, err := dial(p.host, c.addr.Addr())
+	up, err := p.dial(p.host, c.addr.Addr())
 	if err != nil {
 		p.unsent(err)
 		return // until the next second

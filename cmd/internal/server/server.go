@@ -26,10 +26,8 @@ const (
 	largest       = 2048    // bytes of a datagram; the game's have 512 at most
 	waitingAtMost = 1024    // datagrams that wait for the host
 	batch         = 256     // of them that the host takes before it answers
-	badReads      = 100     // one after another, after which the socket is broken
-	badPause      = 50 * time.Millisecond
-	eventsAtOnce  = 50  // that are said in a second
-	oddAtMost     = 100 // datagrams without a session that are recorded in a second
+	eventsAtOnce  = 50      // that are said in a second
+	oddAtMost     = 100     // datagrams without a session that are recorded in a second
 	farewell      = time.Second
 	shortest      = time.Millisecond // between two looks at the timers
 	beatEvery     = 300 * time.Second
@@ -48,7 +46,7 @@ type inbound struct {
 type Server struct {
 	Recorder
 
-	conn    *net.UDPConn
+	conn    Conn
 	Host    *relay.Host
 	seen    netip.AddrPort // the address that recordings give the host
 	Name    string
@@ -89,7 +87,7 @@ type Server struct {
 
 // New returns a server behind a socket; seen is the address that recordings
 // give it.
-func New(conn *net.UDPConn, seen netip.AddrPort) *Server {
+func New(conn Conn, seen netip.AddrPort) *Server {
 	s := &Server{
 		conn: conn, seen: seen,
 		waiting: make(chan inbound, waitingAtMost), free: make(chan *[largest]byte, waitingAtMost), broken: make(chan error, 1),
@@ -106,13 +104,13 @@ func New(conn *net.UDPConn, seen netip.AddrPort) *Server {
 func (s *Server) receive() {
 	var spare [largest]byte
 	socket := NewSocket(s.conn, &s.noRoom)
-	for bad := 0; ; {
+	for {
 		data := &spare
 		select {
 		case data = <-s.free:
 		default:
 		}
-		n, from, err := socket.Read(data[:])
+		n, from, err := socket.Receive(data[:])
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
@@ -120,15 +118,11 @@ func (s *Server) receive() {
 		case n == largest || TooLong(err):
 			s.cut.Add(1)
 		case err != nil:
-			if bad++; bad >= badReads {
-				s.broken <- fmt.Errorf("receiving: %w", cli.Plain(err))
-				return
-			}
-			time.Sleep(badPause) // the system may recover
+			s.broken <- err
+			return
 		case data == &spare:
 			s.dropped.Add(1)
 		default:
-			bad = 0
 			s.waiting <- inbound{from, n, data} // there is room for every free buffer
 			continue
 		}

@@ -5,12 +5,58 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
+
+// Reading errors of the system, which may pass.
+const (
+	badReads  = 100                  // one after another, about five seconds, after which the socket is broken
+	badPause  = 5 * time.Millisecond // after the second one; the next ones are longer
+	longPause = 50 * time.Millisecond
+)
+
+// A Conn is a socket of the system: a [net.UDPConn], except in tests.
+type Conn interface {
+	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
+	ReadMsgUDPAddrPort(b, control []byte) (n, size, flags int, from netip.AddrPort, err error)
+	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
+	Write(b []byte) (int, error)
+	LocalAddr() net.Addr
+	SyscallConn() (syscall.RawConn, error)
+	Close() error
+}
+
+// A Socket reads datagrams, and on Linux counts those that the system has dropped.
+type Socket struct {
+	conn     Conn
+	overflow overflow
+}
+
+// NewSocket returns a reader of a socket that adds to a count of lost datagrams.
+func NewSocket(conn Conn, noRoom *atomic.Int64) *Socket {
+	return &Socket{conn: conn, overflow: newOverflow(conn, noRoom)}
+}
+
+// Receive reads a datagram. While the system fails to read, which may pass, it tries
+// again, at first at once: datagrams wait. It gives up after five seconds of errors.
+// Other errors are that the socket is closed or a deadline is over, [Gone], and [TooLong].
+func (s *Socket) Receive(b []byte) (n int, from netip.AddrPort, err error) {
+	for bad := range badReads {
+		n, from, err = s.overflow.read(s.conn, b)
+		if err == nil || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) || Gone(err) || TooLong(err) {
+			return n, from, err
+		}
+		time.Sleep(min(time.Duration(bad)*badPause, longPause))
+	}
+	return 0, from, fmt.Errorf("receiving: %w", cli.Plain(err))
+}
 
 // GamePort is the first port on which clients look for hosts.
 const GamePort = "22101"
@@ -55,6 +101,7 @@ const (
 	windowsInUse     = 10048
 	windowsNoAddress = 10049
 	windowsReset     = 10054
+	windowsNoRoom    = 10055
 )
 
 // isErrno reports whether an error is one of the system's.
@@ -70,6 +117,10 @@ func Gone(err error) bool {
 
 // TooLong reports whether an error of reading says that a datagram did not fit.
 func TooLong(err error) bool { return isErrno(err, syscall.EMSGSIZE, windowsTooLong) }
+
+// NoRoom reports whether an error of sending says that the system has no room for a
+// datagram, which passes.
+func NoRoom(err error) bool { return isErrno(err, syscall.ENOBUFS, windowsNoRoom) }
 
 // SeenAs returns the address that recordings give the host: the one it listens
 // on, or if that is any, one of this machine.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -9,12 +10,17 @@ import (
 // Every datagram that was sent was read, or is counted as one that found no
 // room.
 func TestSocketCountsDrops(t *testing.T) {
-	s := newTestServer(t)
-	if err := s.conn.SetReadBuffer(64 << 10); err != nil {
+	conn, err := Listen("127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	socket := NewSocket(s.conn, &s.noRoom)
-	from, err := net.Dial("udp4", s.conn.LocalAddr().String())
+	defer conn.Close()
+	if err := conn.SetReadBuffer(64 << 10); err != nil {
+		t.Fatal(err)
+	}
+	var noRoom atomic.Int64
+	socket := NewSocket(conn, &noRoom)
+	from, err := net.Dial("udp4", conn.LocalAddr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,22 +38,22 @@ func TestSocketCountsDrops(t *testing.T) {
 	read := 0
 	var b [largest]byte
 	for {
-		if err := s.conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := socket.Read(b[:]); err != nil {
+		if _, _, err := socket.Receive(b[:]); err != nil {
 			break
 		}
 		read++
 	}
 	send() // the system tells of those before it
-	if err := s.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := socket.Read(b[:]); err != nil {
+	if _, _, err := socket.Receive(b[:]); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.noRoom.Load(); got == 0 || read+int(got) != sent {
+	if got := noRoom.Load(); got == 0 || read+int(got) != sent {
 		t.Errorf("%d were read and %d found no room, want %d in all", read, got, sent)
 	}
 }

@@ -3,18 +3,16 @@
 package server
 
 import (
-	"net"
 	"net/netip"
 	"sync/atomic"
 )
 
-// A Socket reads datagrams. Only Linux tells how many found no room.
-type Socket struct{ conn *net.UDPConn }
+// An overflow counts nothing: only Linux tells how many datagrams it has dropped.
+type overflow struct{}
 
-// NewSocket returns a reader of a socket.
-func NewSocket(conn *net.UDPConn, _ *atomic.Int64) *Socket { return &Socket{conn} }
+func newOverflow(Conn, *atomic.Int64) (o overflow) { return o }
 
-// Read reads a datagram.
-func (s *Socket) Read(b []byte) (n int, from netip.AddrPort, err error) {
-	return s.conn.ReadFromUDPAddrPort(b)
+// read reads a datagram.
+func (overflow) read(conn Conn, b []byte) (n int, from netip.AddrPort, err error) {
+	return conn.ReadFromUDPAddrPort(b)
 }
