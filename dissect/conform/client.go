@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/packet"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // A Client is one client of the captured host, from its connect to its end. One
@@ -117,10 +117,11 @@ func (c *Client) created(id wire.ObjectID, r *reached) bool {
 }
 
 // receipt returns the receipt of a numbered message of the client.
-func (c *Client) receipt(h *transport.Header) *receipt {
+func (c *Client) receipt(r *dissect.Record) *receipt {
+	h := &r.Transport
 	k := class(h)
 	if c.receipts[k] == nil {
 		c.receipts[k] = new(receipts)
 	}
-	return c.receipts[k].sent(h.Seq, h.Fragment, h.Index)
+	return c.receipts[k].sent(r.Number, h.Fragment, h.Index)
 }

@@ -102,23 +102,21 @@ func (r *receipt) after(later *receipt) bool {
 	return r.twice || later.twice || r.first == 0 || later.first == 0 || r.first > later.first
 }
 
-// receipts are those of a client's latest messages of one class, by the low
-// byte of the number: no host acknowledges older ones.
+// receipts are those of a client's latest messages of one class, by the low byte of
+// the number: no host acknowledges older ones.
 type receipts struct {
-	seqs   [eightBits]uint16
-	of     [eightBits]*receipt
-	newest uint16
+	numbers [eightBits]int64
+	of      [eightBits]*receipt
+	newest  int64
 }
 
 // sent returns the receipt for a message, or for the message that a fragment is
 // a piece of.
-func (r *receipts) sent(seq uint16, fragment bool, index uint8) *receipt {
-	i := uint8(seq)
-	if got := r.of[i]; !fragment || got == nil || r.seqs[i] != seq || got.want == 0 || got.want&(1<<(index%64)) != 0 {
-		r.seqs[i], r.of[i] = seq, new(receipt)
-		if int16(seq-r.newest) > 0 {
-			r.newest = seq
-		}
+func (r *receipts) sent(number int64, fragment bool, index uint8) *receipt {
+	i := uint8(number) //nolint:gosec // the low byte
+	if got := r.of[i]; !fragment || got == nil || r.numbers[i] != number || got.want == 0 || got.want&(1<<(index%64)) != 0 {
+		r.numbers[i], r.of[i] = number, new(receipt)
+		r.newest = max(r.newest, number)
 	}
 	if fragment {
 		r.of[i].want |= 1 << (index % 64)
@@ -129,8 +127,8 @@ func (r *receipts) sent(seq uint16, fragment bool, index uint8) *receipt {
 // find returns the receipt of the latest message with a number, which may have 8
 // bits; nil if there is none.
 func (r *receipts) find(seq uint16) *receipt {
-	i := uint8(seq)
-	if r == nil || seq != r.seqs[i] && seq >= eightBits {
+	i := uint8(seq)                                                  //nolint:gosec // the low byte
+	if r == nil || seq != uint16(r.numbers[i]) && seq >= eightBits { //nolint:gosec // as it is sent
 		return nil
 	}
 	return r.of[i]
@@ -148,7 +146,7 @@ func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8, place int
 	got := r.find(seq)
 	switch {
 	case got == nil:
-	case r.newest-r.seqs[uint8(seq)] > eightBits/2 && !got.twice: // rather the next one with the same low byte
+	case r.newest-r.numbers[uint8(seq)] > eightBits/2 && !got.twice: //nolint:gosec // rather the next one with the same low byte
 	case fragment:
 		got.got |= 1 << (index % 64)
 	default:

@@ -421,7 +421,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	e.Broken, e.Body = broken, bytes.Clone(e.Body)
 	e.Foreign = c.spoke && r.Peer != c.given && r.Peer != transport.UnassignedPeer
 	if h.HasSeq {
-		e.receipt = c.receipt(h)
+		e.receipt = c.receipt(r)
 		e.receipt.twice = e.receipt.twice || c.sent[class(h)].before
 	}
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
