@@ -227,8 +227,8 @@ func (t *timeline) authorOf(e *Event) *Client {
 		return nil // it may be an answer
 	}
 	for _, c := range t.order {
-		if c != e.Client && c.Slot >= 0 && c.Slot < 16 && e.Slots == 1<<c.Slot && (!c.gone || author == nil) {
-			author = c
+		if c != e.Client && c.Slot >= 0 && c.Slot < 16 && e.Slots == 1<<c.Slot && (author == nil || c.First <= e.Frame && c.First > author.First) {
+			author = c // who had the slot then
 		}
 	}
 	return author
@@ -238,7 +238,7 @@ func (t *timeline) authorOf(e *Event) *Client {
 // from a client, or answer it.
 func (t *timeline) causes(e *Event) func(*Client) bool {
 	if author := t.authorOf(e); author != nil {
-		return func(c *Client) bool { return c == author }
+		return func(c *Client) bool { return c.Slot == author.Slot }
 	}
 	forwarded := t.bodies.specOf(e).Relay == decode.RelayForward
 	named := uint16(0) // slots of others; the author's is mostly among them
