@@ -378,6 +378,8 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCut, true
 	case own != nil && c.returned(d, g):
 		return "", false // it comes back to its author
+	case c.hasty() && g.Number >= 0 && d.line[classOf(g.Type)].aliased(g.Number, g.key):
+		return whyAgain, true
 	case mate == mateNone:
 		return "", false
 	case mate >= 0 && c.hasty() && (own == nil || !c.refuted(d, g, own.client)):
