@@ -212,67 +212,81 @@ type rows struct {
 // others with the same bytes: where the lists do not fit, it is doubted.
 func (c *comparer) layAll(r *rows) {
 	alone := alone(r.xs, r.ys)
-	done, patience := align.Pair{X: -1, Y: -1}, mostDoubts
-	low, high, most := 0, len(r.kept), mostTies
+	low, high, patience := 0, len(r.kept), mostDoubts
 	if r.inner {
-		low, high, most = 1, len(r.kept)-1, mostTies/4
+		low, high = 1, len(r.kept)-1
 	}
+	var parts []laying
 	for k := low; k <= high; k++ {
-		from, till := align.Pair{X: -1, Y: -1}, align.Pair{X: len(r.xs), Y: len(r.ys)}
-		if k > 0 {
-			from = r.kept[k-1]
-		}
-		if k < len(r.kept) {
-			till = r.kept[k]
-		}
-		if from.X < done.X || !r.differ(r.xs[from.X+1:till.X], r.ys[from.Y+1:till.Y]) {
+		from, till := r.end(k-1), r.end(k)
+		if !r.differ(r.xs[from.X+1:till.X], r.ys[from.Y+1:till.Y]) {
 			continue
 		}
 		first, last := k-1, k
-		for first >= low && !alone[r.xs[r.kept[first].X].key] && r.kept[first].X > done.X {
+		for first >= low && !alone[r.xs[r.kept[first].X].key] && (len(parts) == 0 || first > parts[len(parts)-1].till) {
 			first--
 		}
 		for last < high && !alone[r.xs[r.kept[last].X].key] {
 			last++
 		}
-		best := c.layBetween(r, done, first, last)
-		at := last
-		for more := 1; best.cost >= align.CostSingle && more <= most && patience > 0; more *= 4 {
-			wider := c.layBetween(r, done, max(first-more, low-1), min(last+more, high))
-			if wider.cost < best.cost && wider.trace != nil {
-				best, at = wider, min(last+more, high)
-				patience++
-			}
-			patience--
-		}
-		if r.inner && best.cost >= align.CostSingle && (patience <= 0 || first < fewTies || last > high-fewTies) {
-			best.trace = nil // too few pairs around it prove it
-		}
-		r.take(best)
-		if done = (align.Pair{X: len(r.xs), Y: len(r.ys)}); at < len(r.kept) {
-			done = r.kept[at]
-		}
-		k = at
+		parts = c.doubted(r, parts, c.layBetween(r, first, last), &patience)
+		k = parts[len(parts)-1].till
+	}
+	for _, p := range parts {
+		r.take(p)
 	}
 }
 
-// A laying is two lists that are laid beside each other.
+// doubted adds a part. If it does not fit, the pairs around it are doubted, those of the
+// parts before it, too.
+func (c *comparer) doubted(r *rows, parts []laying, best laying, patience *int) []laying {
+	low, high, most := 0, len(r.kept), mostTies
+	if r.inner {
+		low, high, most = 1, len(r.kept)-1, mostTies/4
+	}
+	first, last := best.from, best.till
+	for more := 1; best.cost >= align.CostSingle && more <= most && *patience > 0; more *= 4 {
+		from, before, cost := max(first-more, low-1), len(parts), best.cost
+		for before > 0 && parts[before-1].till > from {
+			before--
+			from, cost = min(from, parts[before].from), cost+parts[before].cost
+		}
+		if wider := c.layBetween(r, from, min(last+more, high)); wider.cost < cost && wider.known {
+			best, parts = wider, parts[:before]
+			*patience++
+		}
+		*patience--
+	}
+	if r.inner && best.cost >= align.CostSingle && (*patience <= 0 || first < fewTies || last > high-fewTies) {
+		best.known = false // too few pairs around it prove it
+	}
+	return append(parts, best)
+}
+
+// A laying is two lists that are laid beside each other, between two of the pairs that
+// are kept.
 type laying struct {
-	xs, ys []element
-	cost   int32
-	trace  func() // finds the pairs; nil if the lists are too long
+	xs, ys     []element
+	cost       int32
+	known      bool // the pairs are; the lists may be too long
+	from, till int  // places in the list of pairs; those outside it stand for the ends
+}
+
+// end returns the place of a pair in both lists, or that of an end.
+func (r *rows) end(k int) align.Pair {
+	switch {
+	case k < 0:
+		return align.Pair{X: -1, Y: -1}
+	case k >= len(r.kept):
+		return align.Pair{X: len(r.xs), Y: len(r.ys)}
+	}
+	return r.kept[k]
 }
 
 // layBetween lays the parts of two lists beside each other that lie between two of
-// their ties, but behind what is done.
-func (c *comparer) layBetween(r *rows, done align.Pair, from, till int) laying {
-	begin, end := done, align.Pair{X: len(r.xs), Y: len(r.ys)}
-	if from >= 0 && r.kept[from].X > done.X {
-		begin = r.kept[from]
-	}
-	if till < len(r.kept) {
-		end = r.kept[till]
-	}
+// their ties.
+func (c *comparer) layBetween(r *rows, from, till int) laying {
+	begin, end := r.end(from), r.end(till)
 	first, last := align.Pair{X: -1, Y: -1}, r.size
 	if begin.X >= 0 {
 		first = align.Pair{X: r.xs[begin.X].at, Y: r.ys[begin.Y].at}
@@ -286,7 +300,9 @@ func (c *comparer) layBetween(r *rows, done align.Pair, from, till int) laying {
 	if !r.inner {
 		c.elsewhere(wideX, wideY)
 	}
-	return c.lay(wideX, wideY, begin.X < 0, end.X == len(r.xs))
+	y := c.lay(wideX, wideY, begin.X < 0, end.X == len(r.xs))
+	y.from, y.till = from, till
+	return y
 }
 
 // alone returns the keys that only one message has on each side.
@@ -313,8 +329,7 @@ func leftOver(list []element) bool {
 
 // take takes over an alignment.
 func (c *comparer) take(d *destination, y laying) {
-	if y.trace != nil {
-		y.trace()
+	if y.known {
 		c.laid(d, y.xs, y.ys)
 		return
 	}
@@ -340,11 +355,11 @@ func (c *comparer) lay(xs, ys []element, begins, ends bool) laying {
 	c.work.spend(cells)
 	lossy := c.rates.lossy
 	g := &align.Grid{X: elements(xs), Y: elements(ys), Begins: begins && (lossy || c.t.late()), Ends: ends && lossy}
-	return laying{xs, ys, g.Cost(), func() {
-		g.Trace()
-		settle(xs, g.X)
-		settle(ys, g.Y)
-	}}
+	cost := g.Cost()
+	g.Trace()
+	settle(xs, g.X)
+	settle(ys, g.Y)
+	return laying{xs: xs, ys: ys, cost: cost, known: true}
 }
 
 // elements returns what an alignment needs of a list.

@@ -187,10 +187,9 @@ func (v *views) same(xs, ys []element) bool {
 
 // take takes over what a part of the lines has in common.
 func (v *views) take(a laying) {
-	if a.trace == nil || mostly(a.xs, a.ys) {
+	if !a.known || mostly(a.xs, a.ys) {
 		return
 	}
-	a.trace()
 	for k, list := range [...][2][]element{{a.xs, a.ys}, {a.ys, a.xs}} {
 		for _, e := range list[0] {
 			mate := mateUnknown
