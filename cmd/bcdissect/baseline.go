@@ -9,14 +9,14 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/plural"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
 
 // baselining are the flags for what a host is known to do wrong.
 type baselining struct {
 	name  string
 	write bool
-	known *conform.Baseline // nil without a baseline
+	known *result.Baseline // nil without a baseline
 }
 
 func (b *baselining) define(fl *pflag.FlagSet) {
@@ -39,14 +39,14 @@ func (b *baselining) open(stdin io.Reader, inputs ...string) error {
 		return cli.Failed(cli.PlainPath(b.name, err))
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	if b.known, err = conform.ReadBaseline(f); err != nil {
+	if b.known, err = result.ReadBaseline(f); err != nil {
 		return cli.Failed(cli.PlainPath(b.name, err))
 	}
 	return nil
 }
 
 // settle judges by the baseline. It is written first if that is wanted.
-func (b *baselining) settle(s cli.Streams, found func() *conform.Baseline, judge func(*conform.Baseline)) error {
+func (b *baselining) settle(s cli.Streams, found func() *result.Baseline, judge func(*result.Baseline)) error {
 	if b.write {
 		b.known = found()
 		if err := cli.WriteOutput(b.name, s, func(out *cli.Output) error { return b.known.Write(out) }); err != nil {

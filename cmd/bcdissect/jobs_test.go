@@ -33,13 +33,13 @@ var forms = map[string][]string{
 	"network":   {"stats", "--network", "-T", "json"},
 }
 
-// result is the output of a run of the program and its exit status.
-type result struct {
+// outcome is the output of a run of the program and its exit status.
+type outcome struct {
 	out, err string
 	status   int
 }
 
-func runWith(stdin io.Reader, args ...string) (r result) {
+func runWith(stdin io.Reader, args ...string) (r outcome) {
 	var out, err bytes.Buffer
 	r.status = run(args, cli.Streams{In: stdin, Out: &out, Err: &err})
 	r.out, r.err = out.String(), err.String()

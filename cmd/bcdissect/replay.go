@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report/ndjson"
@@ -178,7 +179,7 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, o table.Options, hosts
 	if passed > 0 {
 		fmt.Fprintf(s.Err, plural.Form(passed, "bcdissect: %d {message was|messages were} skipped: more than %d hosts; choose one with --port\n"), passed, conform.MaxHosts)
 	}
-	err = r.known.settle(s, func() *conform.Baseline { return conform.BaselineOf(reports) }, func(b *conform.Baseline) { b.Judge(reports) })
+	err = r.known.settle(s, func() *result.Baseline { return result.BaselineOf(reports) }, func(b *result.Baseline) { b.Judge(reports) })
 	if err != nil {
 		return nil, err
 	}

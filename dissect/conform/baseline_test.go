@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
 
 // written writes a baseline and reads it again.
-func written(t *testing.T, b *conform.Baseline) *conform.Baseline {
+func written(t *testing.T, b *result.Baseline) *result.Baseline {
 	t.Helper()
 	var out bytes.Buffer
 	if err := b.Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	again, err := conform.ReadBaseline(&out)
+	again, err := result.ReadBaseline(&out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,10 +27,10 @@ func written(t *testing.T, b *conform.Baseline) *conform.Baseline {
 // of st_chat_genuine ignores acknowledgements from number 256 on;
 // networked_battle has fewer.
 func TestBaseline(t *testing.T) {
-	judged := func(name string) []*conform.Report { return readTape(t, name).judged(t) }
+	judged := func(name string) []*result.Report { return readTape(t, name).judged(t) }
 	firing, scores, chat := judged("field/f1x.host.pcap.gz"), judged("field/f2x.host.pcap.gz"), judged("reliability/st_chat_genuine.pcap.gz")
 
-	b := written(t, conform.BaselineOf(firing))
+	b := written(t, result.BaselineOf(firing))
 	if b.Judge(firing); !firing[0].Conforms() || firing[0].Found == 0 || len(firing[0].Unneeded) > 0 {
 		t.Errorf("the same recording: %d differences, %d of them accepted, unneeded %v", firing[0].Found, firing[0].Causes[0].Accepted, firing[0].Unneeded)
 	}
@@ -42,7 +42,7 @@ func TestBaseline(t *testing.T) {
 		t.Errorf("another server: conforms %v, unneeded %v", scores[0].Conforms(), scores[0].Unneeded)
 	}
 
-	b = written(t, conform.BaselineOf(chat))
+	b = written(t, result.BaselineOf(chat))
 	if b.Judge(chat); !chat[0].Conforms() || len(chat[0].Findings) == 0 {
 		t.Errorf("findings: %d, conforms %v", len(chat[0].Findings), chat[0].Conforms())
 	}
@@ -56,13 +56,13 @@ func TestBaseline(t *testing.T) {
 
 // More often than listed is more, whatever the length of the recording.
 func TestBaselineShares(t *testing.T) {
-	of := func(count, of int) conform.Accepted {
-		return conform.Accepted{Kind: "missing", What: "passed on", Message: "Chat", Count: count, Of: of}
+	of := func(count, of int) result.Accepted {
+		return result.Accepted{Kind: "missing", What: "passed on", Message: "Chat", Count: count, Of: of}
 	}
-	var b conform.Baseline
+	var b result.Baseline
 	b.Add(of(10, 1000))
 	for _, tt := range []struct {
-		a    conform.Accepted
+		a    result.Accepted
 		want bool
 	}{
 		{of(10, 1000), true},
@@ -71,7 +71,7 @@ func TestBaselineShares(t *testing.T) {
 		{of(200, 10_000), true},
 		{of(300, 10_000), false},
 		{of(11, 20), false},
-		{conform.Accepted{Kind: "extra", What: "passed on", Message: "Chat", Count: 1, Of: 1000}, false},
+		{result.Accepted{Kind: "extra", What: "passed on", Message: "Chat", Count: 1, Of: 1000}, false},
 	} {
 		if got := b.Accepts(tt.a); got != tt.want {
 			t.Errorf("%v: %v", &tt.a, got)
@@ -88,7 +88,7 @@ func TestBaselineErrors(t *testing.T) {
 		`{"baseline":1,"accepted":[null]}`: "not a baseline: an entry is null",
 		`{"baseline":1}` + strings.Repeat(" ", 16<<20): "not a baseline: longer than 16777216 bytes",
 	} {
-		if _, err := conform.ReadBaseline(strings.NewReader(text)); err == nil || err.Error() != want {
+		if _, err := result.ReadBaseline(strings.NewReader(text)); err == nil || err.Error() != want {
 			t.Errorf("%.40s: %v", text, err)
 		}
 	}

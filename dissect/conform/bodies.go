@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -20,7 +19,6 @@ type bodies struct {
 	catalog *decode.Catalog
 	decoder *decode.Decoder
 	viewer  decode.Viewer
-	values  display.Presenter
 }
 
 func newBodies(catalog *decode.Catalog) *bodies {
@@ -182,7 +180,7 @@ func controlBody(m decode.Message) []byte {
 // subject appends the values that identify the subject of a game message: its
 // objects, players and kinds, and its sender's clock.
 func (b *bodies) subject(dst, body []byte) []byte {
-	b.show(transport.Standard, body, visit(func(f *decode.Field) {
+	b.show(transport.Standard, body, decode.FieldFunc(func(f *decode.Field) {
 		switch {
 		case f.Kind == decode.KindObject, f.Kind == decode.KindEnum32, f.Who != decode.NoPlayer:
 			dst = binary.LittleEndian.AppendUint64(dst, f.Uint|uint64(f.Int))
@@ -193,17 +191,24 @@ func (b *bodies) subject(dst, body []byte) []byte {
 	return dst
 }
 
-// A visit is a visitor that passes on each field.
-type visit func(*decode.Field)
+// shows returns what shows a message to a visitor, nil for no message.
+func (b *bodies) shows(typ transport.Type, body []byte) func(decode.Visitor) {
+	if body == nil {
+		return nil
+	}
+	return func(v decode.Visitor) { b.show(typ, body, v) }
+}
 
-// Field implements [decode.Visitor].
-func (v visit) Field(f *decode.Field) { v(f) }
-
-// Begin implements [decode.Visitor].
-func (visit) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (visit) End(*decode.Group) {}
+// show shows a message to a visitor.
+func (b *bodies) show(typ transport.Type, body []byte, v decode.Visitor) {
+	if typ != transport.Standard {
+		if m := b.control(typ, body); m != nil {
+			b.viewer.Show(m, body, 0, decode.Undecided, v)
+		}
+	} else if res := b.result(body); res.Message != nil {
+		b.viewer.Show(res.Message, body, 1, res.Dialect, v)
+	}
+}
 
 // noShips knows no ship: messages that need one are read as far as they go.
 type noShips struct{}

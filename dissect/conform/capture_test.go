@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
@@ -19,7 +20,7 @@ type edit func(r *dissect.Record, pass func(*dissect.Record))
 
 // compare compares a capture fixture, the first host alone, after an edit of
 // its records; wanted chooses datagrams, nil chooses all.
-func compare(tb testing.TB, name string, against decode.Dialect, change edit, wanted func(*dissect.Datagram) bool) []*conform.Report {
+func compare(tb testing.TB, name string, against decode.Dialect, change edit, wanted func(*dissect.Datagram) bool) []*result.Report {
 	tb.Helper()
 	p := dissect.New(dissect.Config{})
 	hosts := conform.NewHosts(conform.Config{Against: against})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
@@ -51,7 +51,7 @@ func TestOneCause(t *testing.T) {
 // 60 of 100 are lost with a chance of 1 : 10^18 at most.
 func TestChanceOfCauses(t *testing.T) {
 	host, other := netip.MustParseAddrPort("10.0.0.1:22101"), netip.MustParseAddrPort("10.0.0.2:22101")
-	r := conform.Report{Host: host, Causes: []*conform.Cause{{Count: 60, Of: 100}, {Count: 10, Of: 100}, {Count: 60, Of: 100, Certain: true}}}
+	r := result.Report{Host: host, Causes: []*result.Cause{{Count: 60, Of: 100}, {Count: 10, Of: 100}, {Count: 60, Of: 100, Certain: true}}}
 	r.Lose([]measure.Loss{{Host: host, Most: 0.1}, {Host: other, Most: 0.9}, {Host: host, Most: 0.05}})
 	if len(r.Line) != 2 {
 		t.Errorf("%d losses of this host, want 2", len(r.Line))

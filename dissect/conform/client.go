@@ -1,25 +1,20 @@
 package conform
 
 import (
-	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A Client is one client of the captured host, from its connect to its end. One
 // that connects again is another client.
 type Client struct {
-	Addr    netip.AddrPort `json:"addr"`
-	Peer    uint8          `json:"peer,omitempty"`            // id that the captured host gave it, 0 if not known
-	Slot    int            `json:"slot,omitempty" as:"index"` // -1 if not known
-	Name    wire.Untrusted `json:"name,omitempty"`
-	First   int            `json:"frame"`
-	Adopted bool           `json:"adopted,omitempty"` // the capture does not hold how it came
-	Joining bool           // adopted before it was in the game
+	result.Player
+	Joining bool // adopted before it was in the game
 
 	index     int
 	listed    bool   // it is in the report

@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -125,37 +126,38 @@ const (
 // host. It pairs those with the same bytes at once; what is left over is judged
 // at the end, when the numbers of all messages are known.
 type comparer struct {
-	judge     model          // that decides
-	models    model          // that are there
-	sender    decode.Dialect // of the captured host
-	t         *timeline
-	rep       *Report
-	seed      maphash.Seed
-	order     []*destination
-	departs   []departure // of the model, because of the current input
-	buf       []byte
-	got       got       // that is just looked at
-	spare     []*expect // that are used again
-	step      []*expect // of the current input
-	evict     int
-	load      load   // of all that wait
-	room      int    // for messages that wait, until those that came are forgotten
-	places    int    // of messages with numbers
-	lost      uint16 // slots of ships that the captured host has told to explode
-	inputs    inputs
-	returns   [256]bool // opcodes of messages that come back to their authors
-	rates     rates
-	sums      sums
-	simulates bool // the host sends updates of its own that move ships
-	work      work
-	changes   int32                     // of the causes of messages
-	bound     bound                     // that was found last
-	ended     bool                      // all messages are there
-	sayers    map[uint64]netip.AddrPort // by key: of the clients whose messages were passed on
+	judge      model          // that decides
+	models     model          // that are there
+	sender     decode.Dialect // of the captured host
+	t          *timeline
+	rep        *result.Report
+	invariants invariants
+	seed       maphash.Seed
+	order      []*destination
+	departs    []departure // of the model, because of the current input
+	buf        []byte
+	got        got       // that is just looked at
+	spare      []*expect // that are used again
+	step       []*expect // of the current input
+	evict      int
+	load       load   // of all that wait
+	room       int    // for messages that wait, until those that came are forgotten
+	places     int    // of messages with numbers
+	lost       uint16 // slots of ships that the captured host has told to explode
+	inputs     inputs
+	returns    [256]bool // opcodes of messages that come back to their authors
+	rates      rates
+	sums       sums
+	simulates  bool // the host sends updates of its own that move ships
+	work       work
+	changes    int32                     // of the causes of messages
+	bound      bound                     // that was found last
+	ended      bool                      // all messages are there
+	sayers     map[uint64]netip.AddrPort // by key: of the clients whose messages were passed on
 }
 
-func newComparer(t *timeline, rep *Report, judge, models model) *comparer {
-	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, work: work{allowed: stepsFirst}, changes: 1}
+func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
+	return &comparer{judge: judge, models: models, t: t, rep: rep, invariants: newInvariants(t.catalog), seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, work: work{allowed: stepsFirst}, changes: 1}
 }
 
 // A destination holds the messages to one client.
@@ -384,7 +386,7 @@ func (c *comparer) settle(src *source) {
 		}
 		x.told = x.to.told
 		if x.by&c.judge != 0 {
-			c.rep.row(x.typ, x.op).Expected++
+			c.rep.Row(x.typ, x.op).Expected++
 		}
 		if x.copied() {
 			c.inputs.add(x.key, x.src, c.t.budget.of(maxInputs))
@@ -392,7 +394,7 @@ func (c *comparer) settle(src *source) {
 		if x.why == "" {
 			x.why = x.spared()
 		}
-		c.rep.Invariants.expected(c, x)
+		c.invariants.expected(c, x)
 		if !x.reliable && x.by&c.judge != 0 {
 			c.rates.expected(x)
 		}
@@ -532,7 +534,7 @@ func (c *comparer) recycle(x *expect) {
 func (c *comparer) output(e *Event) {
 	d := c.dest(e.Client)
 	c.destroyed(e)
-	c.rep.row(e.Type, e.Op).Emitted++
+	c.rep.Row(e.Type, e.Op).Emitted++
 	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
 	c.sums.told(c, d, &c.got)
 	c.work.allowed += stepsEach
@@ -741,16 +743,16 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 			x.src.spots = append(x.src.spots, spot{to: d, class: uint8(class), number: g.Number})
 		}
 	}
-	row := c.rep.row(x.typ, x.op)
+	row := c.rep.Row(x.typ, x.op)
 	if x.copied() {
 		x.src.matched++
 		c.returns[x.op] = c.returns[x.op] || x.src.client == x.to
 	}
-	c.rep.Invariants.matched(c, x)
+	c.invariants.matched(c, x)
 	switch changed := x.key != g.key; {
 	case changed:
 		row.Explained++
-		c.rep.deviate(x.rule, x.typ, x.op, g.Frame)
+		c.rep.Deviate(x.rule, x.typ, x.op, g.Frame)
 	case x.by&c.judge != 0:
 		row.Matched++
 	default: // the other model alone sends it
@@ -762,9 +764,9 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	if !x.copied() {
 		return
 	}
-	c.rep.Invariants.inOrder()
+	c.invariants.inOrder()
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
-		c.rep.lag(x.typ, x.op, packet.Sum(lag, g.Skipped-x.src.skipped))
+		row.Lag(packet.Sum(lag, g.Skipped-x.src.skipped))
 	}
 }
 
@@ -777,16 +779,16 @@ func (c *comparer) choice(x *expect, g *got) {
 			c.close(x.alt, nil)
 			how = "differs"
 		}
-		c.rep.deviate(c.deviationOf(x, how), x.typ, x.op, g.Frame)
+		c.rep.Deviate(c.deviationOf(x, how), x.typ, x.op, g.Frame)
 	case stockModel:
 		if how = "missing"; x.alt != nil { // it did as the stock host does
 			how = "differs"
 			c.close(x.alt, nil)
 			if c.judge == dialectModel {
-				c.rep.row(x.typ, x.op).Expected--
+				c.rep.Row(x.typ, x.op).Expected--
 			}
 		}
-		c.rep.fixes(c.deviationOf(x, how), g.Frame)
+		c.rep.Fixes(c.deviationOf(x, how), g.Frame)
 	}
 }
 

@@ -1,7 +1,5 @@
 package conform
 
-import "github.com/bcdissect/bcdissect/dissect/measure"
-
 // Queued returns how many messages wait for their counterparts with the first host.
 func (h *Hosts) Queued() (n int) {
 	if len(h.order) == 0 || h.order[0].cmp == nil {
@@ -22,6 +20,3 @@ func (h *Hosts) Steps() (done, allowed, messages int) {
 	}
 	return done, allowed, messages
 }
-
-// Lose tells a report what the line loses.
-func (r *Report) Lose(all []measure.Loss) { r.lose(all) }

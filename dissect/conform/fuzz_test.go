@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
@@ -56,7 +57,7 @@ func FuzzReplay(f *testing.F) {
 		reports, _ := hosts.Reports()
 		for _, r := range reports {
 			found := 0
-			for _, row := range append(append([]*conform.Row{}, r.Rows...), r.Controls...) {
+			for _, row := range append(append([]*result.Row{}, r.Rows...), r.Controls...) {
 				found += row.Missing + row.Extra + row.Differing
 				if got := row.Matched + row.Extra + row.Differing + row.NotComparable; got > row.Emitted {
 					t.Errorf("%s: %d of %d messages of the host have a fate", row.Name, got, row.Emitted)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
@@ -49,7 +50,7 @@ func TestClockOfGames(t *testing.T) {
 }
 
 // replayed returns the report on a game.
-func replayed(t *testing.T, datagrams []dissect.Datagram) *conform.Report {
+func replayed(t *testing.T, datagrams []dissect.Datagram) *result.Report {
 	t.Helper()
 	pipeline := dissect.New(dissect.Config{Ports: []uint16{22101}})
 	hosts := conform.NewHosts(conform.Config{Game: relay.Config{Mode: relay.Playable}})
@@ -90,7 +91,7 @@ func TestStoppedClock(t *testing.T) {
 }
 
 // matches returns how many messages of an opcode matched.
-func matches(r *conform.Report, name string) int {
+func matches(r *result.Report, name string) int {
 	for _, row := range r.Rows {
 		if row.Name == name {
 			return row.Matched

@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -235,7 +235,7 @@ func TestTooStrict(t *testing.T) {
 	}
 	s.run(5 * time.Second)
 	reports, _ := s.hosts.Reports()
-	other := func(d *conform.Deviation) bool { return d.Rule.Name != "hides-addresses" }
+	other := func(d *result.Deviation) bool { return d.Rule.Name != "hides-addresses" }
 	if r := reports[0]; r.Found < 100 || r.Differences[0].Name != "StateUpdate" || slices.ContainsFunc(r.Deviations, other) {
 		t.Errorf("%d differences, %d deviations", r.Found, len(r.Deviations))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -66,7 +67,7 @@ func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
 
 // overdue judges a message that did not come.
 func (c *comparer) overdue(d *destination, x *expect) {
-	row := c.rep.row(x.typ, x.op)
+	row := c.rep.Row(x.typ, x.op)
 	if x.by&c.judge == 0 {
 		// Only the other model sends it, and the captured host does not.
 		if x.by == stockModel && c.models == stockModel|dialectModel {
@@ -353,8 +354,8 @@ func (c *comparer) surplus(d *destination, g *got) {
 	}
 	switch {
 	case known && why == whyDoubled:
-		c.rep.row(g.Type, g.Op).Explained++
-		c.rep.deviate(ruleArrival, g.Type, g.Op, g.Frame)
+		c.rep.Row(g.Type, g.Op).Explained++
+		c.rep.Deviate(ruleArrival, g.Type, g.Op, g.Frame)
 	case known:
 		c.incomparable(g, why)
 	case g.Number >= 0 && c.work.over():
@@ -558,7 +559,7 @@ func (c *comparer) related(x *expect, g *got) bool {
 // replaced judges a message that came in place of another. They may be two, if the
 // capture may lack the copy of the one and the original of the other.
 func (c *comparer) replaced(d *destination, x *expect, g *got) {
-	row := c.rep.row(x.typ, x.op)
+	row := c.rep.Row(x.typ, x.op)
 	c.close(x, g)
 	if x.replica {
 		row.Matched++
@@ -650,14 +651,14 @@ func (c *comparer) disordered(d *destination, i, before int) {
 		}
 	}
 	known := c.hasty() && !sure && (agree == others || s.twice() || later.twice())
-	c.rep.Invariants.disorder(s.frame, known)
+	c.invariants.disorder(s.frame, known)
 	if known {
-		c.rep.deviate(ruleArrival, s.typ, s.op, s.frame)
+		c.rep.Deviate(ruleArrival, s.typ, s.op, s.frame)
 		return
 	}
-	c.differ(Difference{
-		Kind: "differs", Frame: s.frame, Opcode: s.op, typ: s.typ, To: d.client.Addr,
-		Detail: "its copy comes after that of a later message of the same sender", what: "passed on out of order",
+	c.differ(result.Difference{
+		Kind: "differs", Frame: s.frame, Opcode: s.op, Type: s.typ, To: d.client.Addr,
+		Detail: "its copy comes after that of a later message of the same sender", What: "passed on out of order",
 	}, nil, nil)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
@@ -72,7 +73,7 @@ func (h *Hosts) Close() error { return nil }
 
 // Reports judges the waiting messages and returns the reports, in the order in
 // which the hosts were met, and the number of messages of further hosts.
-func (h *Hosts) Reports() (reports []*Report, passed int) {
+func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 	lossy := slices.ContainsFunc(h.order, func(r *Replay) bool { return r.t.lossy() })
 	apparent, losses := h.apparent(), measure.Losses(h.meter.Links())
 	for _, r := range h.order {
@@ -81,7 +82,7 @@ func (h *Hosts) Reports() (reports []*Report, passed int) {
 		}
 		r.lossy = lossy
 		rep := r.Close()
-		rep.lose(losses)
+		rep.Lose(losses)
 		if len(reports) == 0 {
 			rep.Notes = append(rep.Notes, h.notes(apparent)...)
 		}

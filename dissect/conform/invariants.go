@@ -3,41 +3,9 @@ package conform
 import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
-
-// An Invariant is something that holds for every stock host.
-type Invariant struct {
-	Name    string `json:"name"` // for scripts
-	Text    string // for people
-	Checked int    `json:"checked"` // times that there was something to check
-	Failed  int    `json:"failed"`
-	Known   int    `json:"documented"`                  // of Failed: explained by a documented rule
-	First   int    `json:"frame,omitempty" if:"Failed"` // of the first failure
-}
-
-// Verdict is PASS, FAIL, KNOWN if documented rules explain all failures, or NOT SEEN.
-func (i *Invariant) Verdict() string {
-	switch {
-	case i.Failed > 0 && i.Known == i.Failed:
-		return "KNOWN"
-	case i.Failed > 0:
-		return "FAIL"
-	case i.Checked == 0:
-		return "NOT SEEN"
-	}
-	return "PASS"
-}
-
-func (i *Invariant) fail(frame int, known bool) {
-	if i.Failed == 0 || frame < i.First {
-		i.First = frame
-	}
-	i.Failed++
-	if known {
-		i.Known++
-	}
-}
 
 // The invariants.
 const (
@@ -49,14 +17,13 @@ const (
 	invAnnounce
 	invChecksums
 	invOrder
-	invariants
 )
 
-// Invariants are the rules checked besides the comparison.
-type Invariants [invariants]Invariant
+// invariants are the rules checked besides the comparison.
+type invariants []result.Invariant
 
-func newInvariants(catalog *decode.Catalog) Invariants {
-	return Invariants{
+func newInvariants(catalog *decode.Catalog) invariants {
+	return invariants{
 		invForward:   {Name: "forward-copies", Text: "a forwarded message reaches every other player in the game"},
 		invExact:     {Name: "exact-copies", Text: namesOf(catalog, exact) + " reach each of them once"},
 		invSlots:     {Name: "creation-copies", Text: "a creation reaches every other occupied slot"},
@@ -69,7 +36,7 @@ func newInvariants(catalog *decode.Catalog) Invariants {
 }
 
 // of returns the invariant that a message of a model belongs to, or nil.
-func (v *Invariants) of(c *comparer, x *expect) *Invariant {
+func (v invariants) of(c *comparer, x *expect) *result.Invariant {
 	if x.by&stockModel == 0 && c.models&stockModel != 0 || x.typ != transport.Standard || x.src == nil {
 		return nil
 	}
@@ -90,7 +57,7 @@ func (v *Invariants) of(c *comparer, x *expect) *Invariant {
 	return nil
 }
 
-func (v *Invariants) expected(c *comparer, x *expect) {
+func (v invariants) expected(c *comparer, x *expect) {
 	if i := v.of(c, x); i != nil {
 		i.Checked++
 		if exact(c.specOf(x)) {
@@ -99,13 +66,13 @@ func (v *Invariants) expected(c *comparer, x *expect) {
 	}
 }
 
-func (v *Invariants) matched(c *comparer, x *expect) {
+func (v invariants) matched(c *comparer, x *expect) {
 	if x.by == dialectModel && x.src.op == x.op && x.src.matched == 1 && consumed(c.specOf(x)) {
-		v[invConsumed].fail(x.src.frame, true)
+		v[invConsumed].Fail(x.src.frame, true)
 	}
 }
 
-func (v *Invariants) excused(c *comparer, x *expect) {
+func (v invariants) excused(c *comparer, x *expect) {
 	if i := v.of(c, x); i != nil {
 		i.Checked--
 		if exact(c.specOf(x)) {
@@ -114,31 +81,31 @@ func (v *Invariants) excused(c *comparer, x *expect) {
 	}
 }
 
-func (v *Invariants) missed(c *comparer, x *expect, known bool) {
+func (v invariants) missed(c *comparer, x *expect, known bool) {
 	i := v.of(c, x)
 	if i == nil {
 		return
 	}
-	i.fail(x.src.frame, known)
+	i.Fail(x.src.frame, known)
 	if exact(c.specOf(x)) {
-		v[invExact].fail(x.src.frame, known)
+		v[invExact].Fail(x.src.frame, known)
 	}
 }
 
-func (v *Invariants) extra(c *comparer, e *Event) {
+func (v invariants) extra(c *comparer, e *Event) {
 	switch {
 	case !e.standard():
 	case exact(c.t.bodies.specOf(e)):
-		v[invExact].fail(e.Frame, false)
+		v[invExact].Fail(e.Frame, false)
 	case consumed(c.t.bodies.specOf(e)):
-		v[invConsumed].fail(e.Frame, false)
+		v[invConsumed].Fail(e.Frame, false)
 	case e.Op == msg.OpPlayerAnnounce:
-		v[invAnnounce].fail(e.Frame, false)
+		v[invAnnounce].Fail(e.Frame, false)
 	}
 }
 
 // input notes a message of a client.
-func (v *Invariants) input(c *comparer, e *Event) {
+func (v invariants) input(c *comparer, e *Event) {
 	if consumed(c.t.bodies.specOf(e)) {
 		v[invConsumed].Checked++
 	}
@@ -146,18 +113,18 @@ func (v *Invariants) input(c *comparer, e *Event) {
 
 // joined notes that a client has got its Settings. The capture may lack some of
 // the requests before them.
-func (v *Invariants) joined(c *Client) {
+func (v invariants) joined(c *Client) {
 	if c.Adopted || !c.settled || c.asked < len(rounds) && c.got[1].lacking() {
 		return
 	}
 	v[invChecksums].Checked++
 	if c.asked != len(rounds) {
-		v[invChecksums].fail(c.First, false)
+		v[invChecksums].Fail(c.First, false)
 	}
 }
 
-func (v *Invariants) inOrder() { v[invOrder].Checked++ }
+func (v invariants) inOrder() { v[invOrder].Checked++ }
 
-func (v *Invariants) disorder(frame int, known bool) {
-	v[invOrder].fail(frame, known)
+func (v invariants) disorder(frame int, known bool) {
+	v[invOrder].Fail(frame, known)
 }

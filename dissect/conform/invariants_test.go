@@ -1,6 +1,11 @@
 package conform
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
+)
 
 // A host is blamed for the requests of a join that it did not send, and not for
 // those that the capture lacks.
@@ -17,9 +22,9 @@ func TestChecksumRequests(t *testing.T) {
 		{"four of five in the capture", Client{settled: true, asked: 4, got: hole}, 0, 0},
 		{"five, and another message missing", Client{settled: true, asked: 5, got: hole}, 1, 0},
 		{"six, and another message missing", Client{settled: true, asked: 6, got: hole}, 1, 1},
-		{"joined before the capture", Client{settled: true, asked: 4, Adopted: true}, 0, 0},
+		{"joined before the capture", Client{settled: true, asked: 4, Player: result.Player{Adopted: true}}, 0, 0},
 	} {
-		var v Invariants
+		v := newInvariants(msg.Catalog())
 		v.joined(&tt.client)
 		if got := &v[invChecksums]; got.Checked != tt.checked || got.Failed != tt.failed {
 			t.Errorf("%s: %d checked, %d failed; want %d, %d", tt.name, got.Checked, got.Failed, tt.checked, tt.failed)

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -27,7 +28,7 @@ var sound = []string{
 var altered = []string{"networked_battle.pcap", "battle_mix.pcap.gz", "reliability/g_s1_p4.pcap.gz", "reliability/st_mix_fix_drx.pcap.gz", "field/c21.host.pcap.gz"}
 
 // judged returns the judge's reports of a tape.
-func (t tape) judged(tb testing.TB) []*conform.Report {
+func (t tape) judged(tb testing.TB) []*result.Report {
 	tb.Helper()
 	p := dissect.New(dissect.Config{})
 	hosts := conform.NewHosts(conform.Config{Against: decode.Undecided})
@@ -45,7 +46,7 @@ func (t tape) judged(tb testing.TB) []*conform.Report {
 
 // names reports whether a difference is that of a fault; was is the number of its
 // frame in the capture that was read.
-func (f *fault) names(d *conform.Difference, was int) bool {
+func (f *fault) names(d *result.Difference, was int) bool {
 	if d.Opcode != f.op && !strings.HasPrefix(f.kind, "altered") {
 		return false
 	}
@@ -71,7 +72,7 @@ func (s share) String() string {
 // found returns the share of the faults that the reports name, that of those of
 // which the tape holds all evidence, and the number of differences that no fault
 // explains.
-func (m *meddler) found(t tape, reports []*conform.Report) (all, evident share, others int) {
+func (m *meddler) found(t tape, reports []*result.Report) (all, evident share, others int) {
 	held := map[int]bool{}
 	for i := range t {
 		held[t[i].was] = true

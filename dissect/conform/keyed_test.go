@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
 
 // The table agrees with a map over any order of additions and removals, and
@@ -58,7 +59,7 @@ func TestKeyed(t *testing.T) {
 
 // Messages that have come leave the lists, also behind one that has not.
 func TestDoneLeave(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), &Report{}, stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, nil, nil), stockModel, stockModel)
 	d := c.dest(&Client{})
 	const n, key = 1000, 7
 	for i := range n {

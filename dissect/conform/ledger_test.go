@@ -5,7 +5,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
 
 // without returns the tape of a host that passes on no message with an opcode.
@@ -24,8 +24,8 @@ func (t tape) without(tb testing.TB, op decode.Opcode) tape {
 }
 
 // entries returns the ledger by the names of the rules.
-func entries(r *conform.Report) map[string]*conform.Entry {
-	all := map[string]*conform.Entry{}
+func entries(r *result.Report) map[string]*result.Entry {
+	all := map[string]*result.Entry{}
 	for _, e := range r.Ledger {
 		all[e.Rule.Name] = e
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -66,7 +67,7 @@ func TestLimitNotes(t *testing.T) {
 // Messages wait for their counterparts only as long as there is room; those that
 // came take none.
 func TestQueueIsBounded(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), &Report{}, stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, nil, nil), stockModel, stockModel)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	wait := func(i int, done bool) {
@@ -126,11 +127,11 @@ func TestFieldsAreBounded(t *testing.T) {
 		m.Tree.Files = append(m.Tree.Files, msg.ChecksumFile{Name: uint32(i), Content: uint32(i)})
 	}
 	body := b.write(msg.OpChecksumResponse, m)
-	one, left := b.beside(transport.Standard, body, nil)
-	if len(one) != maxFields || left <= 0 {
+	one, left := result.Beside(b.shows(transport.Standard, body), nil)
+	if len(one) != result.MaxFields || left <= 0 {
 		t.Fatalf("%d fields, %d left", len(one), left)
 	}
-	if both, again := b.beside(transport.Standard, body, body); len(both) != maxFields || again != left || !both[maxFields-1].Same() {
+	if both, again := result.Beside(b.shows(transport.Standard, body), b.shows(transport.Standard, body)); len(both) != result.MaxFields || again != left || !both[result.MaxFields-1].Same() {
 		t.Errorf("%d fields, %d left; of one side %d", len(both), again, left)
 	}
 }
@@ -141,9 +142,9 @@ func TestFieldTextsAreBounded(t *testing.T) {
 	body := func(end string) []byte {
 		return b.write(msg.OpChat, &msg.Chat{Sender: 1, Text: []byte(strings.Repeat("long ", 1000) + end)})
 	}
-	text := func(have []byte) *Field {
-		list, _ := b.beside(transport.Standard, body("a"), have)
-		i := slices.IndexFunc(list, func(f Field) bool { return f.Path == "text" })
+	text := func(have []byte) *result.Field {
+		list, _ := result.Beside(b.shows(transport.Standard, body("a")), b.shows(transport.Standard, have))
+		i := slices.IndexFunc(list, func(f result.Field) bool { return f.Path == "text" })
 		if i < 0 {
 			t.Fatal("no text", list)
 		}
@@ -154,7 +155,7 @@ func TestFieldTextsAreBounded(t *testing.T) {
 		same bool
 	}{{"a", true}, {"b", false}} {
 		f := text(body(tt.end))
-		if f.Same() != tt.same || len(f.Actual) > maxFieldText+4 || !strings.HasSuffix(f.Actual, " ...") {
+		if f.Same() != tt.same || len(f.Actual) > result.MaxFieldText+4 || !strings.HasSuffix(f.Actual, " ...") {
 			t.Errorf("%s: the same %v, %d bytes: %q", tt.end, f.Same(), len(f.Actual), f.Actual[max(0, len(f.Actual)-20):])
 		}
 	}

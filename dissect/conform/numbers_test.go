@@ -2,9 +2,7 @@ package conform
 
 import (
 	"testing"
-	"time"
 
-	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -29,29 +27,6 @@ func TestPieces(t *testing.T) {
 		}
 		if p.take(&transport.Header{Seq: 8}, true) {
 			t.Errorf("%s: the next message is broken, too", c.name)
-		}
-	}
-}
-
-// TestLag: ranges are a sixteenth wide at most, and quantiles those of the
-// sorted list.
-func TestLag(t *testing.T) {
-	for _, d := range []time.Duration{0, time.Microsecond, 31 * time.Microsecond, time.Millisecond, 33 * time.Millisecond, time.Second, time.Hour} {
-		if got := lagOf(lagIndex(d)); got < d-d/16 || got > d+d/16+time.Microsecond {
-			t.Errorf("%v becomes %v", d, got)
-		}
-	}
-	r := Report{}
-	for i := 1; i <= 100; i++ {
-		r.lag(transport.Standard, msg.OpChat, time.Duration(i)*time.Millisecond)
-	}
-	row := r.row(transport.Standard, msg.OpChat)
-	for _, c := range []struct {
-		part float64
-		want time.Duration
-	}{{0.5, 50 * time.Millisecond}, {0.95, 95 * time.Millisecond}, {1, 100 * time.Millisecond}} {
-		if got := row.quantile(c.part); got < c.want-c.want/16 || got > c.want+c.want/16 {
-			t.Errorf("%v of 1 to 100 ms: got %v, want about %v", c.part, got, c.want)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (r *rates) unseen(c *comparer, x *expect, why string) {
 // settleUnseen judges the messages of an opcode of which no copy came at all.
 func (c *comparer) settleUnseen(out loss) {
 	for op, list := range c.rates.open {
-		row := c.rep.row(transport.Standard, decode.Opcode(op)) //nolint:gosec // an index below 256
+		row := c.rep.Row(transport.Standard, decode.Opcode(op)) //nolint:gosec // an index below 256
 		never := row.Matched+row.Explained == 0 && !likely(len(list), len(list), out.part())
 		for _, x := range list {
 			if never {

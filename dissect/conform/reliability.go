@@ -9,26 +9,12 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
-
-// A Finding is a fault of the host that is not about the contents of its messages.
-type Finding struct {
-	Kind     string    `json:"kind"`               // ignored-acks, given-up, never-repeated
-	Frame    int       `json:"frame"`              // of the first
-	Number   int64     `json:"number"`             // of the first message, -1 if it has none
-	Messages int       `json:"messages"`           // that it happened to
-	Count    int       `json:"count"`              // times that it happened
-	Players  []*Client `json:"players"`            // that it happened to
-	Chance   float64   `json:"chance_log10"`       // logarithm of the chance that a line, and not the host, is the reason; 0 if that is no matter of chance
-	Text     string    `json:"text"`               // for people; may hold names from the network
-	Accepted bool      `json:"accepted,omitempty"` // by a baseline
-}
-
-const ignoredAcks = "ignored-acks"
 
 // maxWatched is the number of the host's latest messages of one stream whose
 // acknowledgements are watched. As many do when the stream begins.
@@ -54,13 +40,10 @@ type stream struct {
 	top    int64
 	wide   bool
 	said   [eightBits]int // frame of the client's latest message that is not acknowledged, by the low byte of its number
-	up     trials         // of the client's messages to reach the host
-	since  trials         // of these, since the host acknowledged one
+	up     measure.Trials // of the client's messages to reach the host
+	since  measure.Trials // of these, since the host acknowledged one
 	honour [len(spans)]honour
 }
-
-// trials are attempts, and those of them that failed.
-type trials struct{ of, failed int }
 
 // spans are the numbers with which spans of numbers end that a sender of eight or
 // sixteen bits tells apart.
@@ -76,12 +59,12 @@ func spanOf(number int64) (i int) {
 
 // An honour is about the acknowledgements of messages with numbers in a span.
 type honour struct {
-	acks   trials // first ones; they fail if the host sends the message again
-	more   trials // later ones
-	most   int32  // failed ones of one message
-	all    int    // messages sent again
-	frame  int    // of the first that was sent again, acknowledged
-	number int64  // the lowest
+	acks   measure.Trials // first ones; they fail if the host sends the message again
+	more   measure.Trials // later ones
+	most   int32          // failed ones of one message
+	all    int            // messages sent again
+	frame  int            // of the first that was sent again, acknowledged
+	number int64          // the lowest
 }
 
 // at returns the place of a number. Few messages take little memory.
@@ -138,7 +121,7 @@ func (s *stream) repeated(o *outgoing, frame, shown int) {
 	if o.ignored == 0 {
 		list = &t.acks
 	}
-	list.of, list.failed = list.of+1, list.failed+1
+	list.Of, list.Failed = list.Of+1, list.Failed+1
 	o.ignored++
 	t.most = max(t.most, o.ignored)
 }
@@ -149,9 +132,9 @@ func (s *stream) done(o *outgoing, shown int) {
 	switch {
 	case o.frame == 0 || o.acked == 0 || shown <= o.acked:
 	case o.ignored > 0:
-		t.more.of++
+		t.more.Of++
 	default:
-		t.acks.of++
+		t.acks.Of++
 	}
 }
 
@@ -181,37 +164,18 @@ func (c *Client) watch(t *timeline, r *dissect.Record) {
 	case fromHost && ack:
 		if at := &s.said[uint8(h.Seq)]; *at > 0 {
 			c.shown, *at = max(c.shown, *at), 0
-			s.since.failed--
+			s.since.Failed--
 		}
-		s.up.of, s.up.failed, s.since = s.up.of+s.since.of, s.up.failed+s.since.failed, trials{}
+		s.up.Of, s.up.Failed, s.since = s.up.Of+s.since.Of, s.up.Failed+s.since.Failed, measure.Trials{}
 	case fromHost:
 		s.told(r, t.now.time.Sub(t.begun), c.shown)
 	case ack:
 		s.acknowledged(h, r.Datagram.Number)
 	case !h.Fragment:
-		s.since.of, s.since.failed = s.since.of+1, s.since.failed+1
+		s.since.Of, s.since.Failed = s.since.Of+1, s.since.Failed+1
 		if !r.Repeat {
 			s.said[uint8(h.Seq)] = r.Datagram.Number
 		}
-	}
-}
-
-// most returns the part that fails, as high as it can well be by what was seen.
-func (t trials) most() float64 {
-	return measure.Most(int64(t.failed), int64(t.of))
-}
-
-// against returns the logarithm of one by the chance that so many fail, if each
-// does with a probability (Chernoff's bound).
-func (t trials) against(p float64) float64 {
-	k, n := float64(t.failed), float64(t.of)
-	switch q := k / max(n, 1); {
-	case q <= p:
-		return 0
-	case q == 1:
-		return -n * math.Log(p)
-	default:
-		return k*math.Log(q/p) + (n-k)*math.Log((1-q)/(1-p))
 	}
 }
 
@@ -223,7 +187,7 @@ const (
 )
 
 // findings judges how the host deals with numbers and acknowledgements.
-func (t *timeline) findings() (list []Finding) {
+func (t *timeline) findings() (list []result.Finding) {
 	for _, c := range t.all {
 		for k := range c.streams {
 			for i := range c.streams[k].out {
@@ -241,10 +205,10 @@ func (t *timeline) findings() (list []Finding) {
 		}
 	}
 	for _, c := range t.all {
-		if t.dismissedHearing(c) && !slices.ContainsFunc(list, func(f Finding) bool { return slices.Contains(f.Players, c) }) {
-			list = append(list, Finding{
-				Kind: "given-up", Frame: c.dismissed.frame, Number: -1, Messages: 1, Count: 1, Players: []*Client{c},
-				Text: fmt.Sprintf("The host tells others that %s has gone, who has not, and has acknowledged all that the host sent again.", who(c)),
+		if t.dismissedHearing(c) && !slices.ContainsFunc(list, func(f result.Finding) bool { return slices.Contains(f.Players, &c.Player) }) {
+			list = append(list, result.Finding{
+				Kind: "given-up", Frame: c.dismissed.frame, Number: -1, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},
+				Text: fmt.Sprintf("The host tells others that %v has gone, who has not, and has acknowledged all that the host sent again.", c),
 			})
 		}
 	}
@@ -256,7 +220,7 @@ func (t *timeline) findings() (list []Finding) {
 // nor lacked an acknowledgement of what the host had sent again.
 func (t *timeline) dismissedHearing(c *Client) bool {
 	s, at := &c.streams[1], c.dismissed
-	if at.frame == 0 || c.Adopted || c.given == 0 || s.since.of <= len(rounds) || c.heard.frame > at.frame {
+	if at.frame == 0 || c.Adopted || c.given == 0 || s.since.Of <= len(rounds) || c.heard.frame > at.frame {
 		return false
 	}
 	unheard := func(o outgoing) bool { return o.frame > 0 && o.again > 0 && o.acked == 0 }
@@ -267,27 +231,27 @@ func (t *timeline) dismissedHearing(c *Client) bool {
 // although it got their acknowledgements. Each repetition that counts came after
 // the host had shown to have got what the client said later; that each time the
 // acknowledgement alone was lost is judged by what the line loses otherwise.
-func (t *timeline) ignoredAcks(span int) (f Finding, found bool) {
-	f = Finding{Kind: ignoredAcks, Number: math.MaxInt64}
+func (t *timeline) ignoredAcks(span int) (f result.Finding, found bool) {
+	f = result.Finding{Kind: result.IgnoredAcks, Number: math.MaxInt64}
 	most, players, weight, worst := int32(0), 0, 0.0, 0.0
 	for _, c := range t.all {
 		s := &c.streams[1]
 		line := s.up
 		for _, below := range s.honour[:span] {
-			line.of, line.failed = line.of+below.acks.of, line.failed+below.acks.failed
+			line.Of, line.Failed = line.Of+below.acks.Of, line.Failed+below.acks.Failed
 		}
 		y := &s.honour[span]
-		by := y.more.against(line.most())
-		if y.more.failed > 0 {
+		by := y.more.Against(line.Most())
+		if y.more.Failed > 0 {
 			players++
 			weight += by
 		}
 		if by < adding {
 			continue
 		}
-		f.Players = append(f.Players, c)
-		f.Messages, f.Count = f.Messages+y.all, f.Count+y.acks.failed+y.more.failed
-		f.Number, most, worst = min(f.Number, y.number), max(most, y.most), max(worst, line.most())
+		f.Players = append(f.Players, &c.Player)
+		f.Messages, f.Count = f.Messages+y.all, f.Count+y.acks.Failed+y.more.Failed
+		f.Number, most, worst = min(f.Number, y.number), max(most, y.most), max(worst, line.Most())
 		if f.Frame == 0 || y.frame < f.Frame {
 			f.Frame = y.frame
 		}
@@ -298,7 +262,8 @@ func (t *timeline) ignoredAcks(span int) (f Finding, found bool) {
 	f.Chance = -weight * math.Log10E
 	from := ""
 	if span > 0 {
-		from = fmt.Sprintf(" from number %d on", spans[span-1])
+		f.From = spans[span-1]
+		from = fmt.Sprintf(" from number %d on", f.From)
 		if span == 1 {
 			from += ", as if it compared a longer count with acknowledgements of 8 bits"
 		}
@@ -309,10 +274,10 @@ func (t *timeline) ignoredAcks(span int) (f Finding, found bool) {
 }
 
 // whoAll lists clients for people.
-func whoAll(list []*Client) string {
+func whoAll(list []*result.Player) string {
 	var all []string
-	for _, c := range list {
-		all = append(all, who(c))
+	for _, p := range list {
+		all = append(all, p.String())
 	}
 	return strings.Join(all, ", ")
 }
@@ -320,15 +285,15 @@ func whoAll(list []*Client) string {
 // givenUp returns which of some players, whose acknowledgements the host ignores,
 // it puts out: it tells others that they have gone, or sends them no keepalive any
 // more although they speak.
-func (t *timeline) givenUp(players []*Client) Finding {
-	f := Finding{Kind: "given-up", Number: -1}
-	for _, c := range players {
+func (t *timeline) givenUp(players []*result.Player) result.Finding {
+	f := result.Finding{Kind: "given-up", Number: -1}
+	for _, c := range t.all {
 		told := c.dismissed.frame > 0 && (c.spokeAt > c.dismissed.frame || !t.lossy())
-		silent := c.streams[1].since.of > 0 && t.heard.since(c.heard) > arq.KeepaliveAfter
-		if !told && !silent {
+		silent := c.streams[1].since.Of > 0 && t.heard.since(c.heard) > arq.KeepaliveAfter
+		if !slices.Contains(players, &c.Player) || !told && !silent {
 			continue
 		}
-		f.Players, f.Count, f.Messages = append(f.Players, c), f.Count+1, f.Messages+1
+		f.Players, f.Count, f.Messages = append(f.Players, &c.Player), f.Count+1, f.Messages+1
 		if f.Frame == 0 || c.heard.frame < f.Frame {
 			f.Frame = c.heard.frame
 		}
@@ -339,7 +304,7 @@ func (t *timeline) givenUp(players []*Client) Finding {
 
 // neverRepeated finds joins that stopped because a message of the host was lost:
 // no acknowledgement came, and the host did not send it again.
-func (t *timeline) neverRepeated() (list []Finding) {
+func (t *timeline) neverRepeated() (list []result.Finding) {
 	const due = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // of the second repetition
 	for _, c := range t.all {
 		s := &c.streams[1]
@@ -348,9 +313,9 @@ func (t *timeline) neverRepeated() (list []Finding) {
 		}
 		waited := min(c.heard.time.Sub(t.begun), c.seen.Sub(t.begun))
 		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, due) {
-			list = append(list, Finding{
-				Kind: "never-repeated", Frame: o.frame, Number: o.number, Messages: 1, Count: 1, Players: []*Client{c},
-				Text: fmt.Sprintf("The join of %s stops, since the host never sends message %d again, which was not acknowledged.", who(c), o.number),
+			list = append(list, result.Finding{
+				Kind: "never-repeated", Frame: o.frame, Number: o.number, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},
+				Text: fmt.Sprintf("The join of %v stops, since the host never sends message %d again, which was not acknowledged.", c, o.number),
 			})
 		}
 	}

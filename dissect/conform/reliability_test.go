@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -22,7 +23,7 @@ import (
 var deaf = map[string]int{"battle_mix.pcap.gz": 4, "reliability/st_chat_genuine.pcap.gz": 3, "field/c21.host.pcap.gz": 4, "field/c21.client.pcap.gz": 4}
 
 // of returns the findings of a kind.
-func of(reports []*conform.Report, kind string) (list []conform.Finding) {
+func of(reports []*result.Report, kind string) (list []result.Finding) {
 	for _, r := range reports {
 		for _, f := range r.Findings {
 			if f.Kind == kind {
@@ -34,7 +35,7 @@ func of(reports []*conform.Report, kind string) (list []conform.Finding) {
 }
 
 // undue returns how many findings about a sound capture are wrong.
-func undue(capture string, r *conform.Report) (n int) {
+func undue(capture string, r *result.Report) (n int) {
 	for _, f := range r.Findings {
 		if deaf[capture] == 0 || f.Kind != "ignored-acks" && f.Kind != "given-up" {
 			n++
@@ -113,7 +114,7 @@ func (w *talk) send(toHost bool, h transport.Header, body []byte) bool {
 // chatter is a host that sends n messages, each of which the client acknowledges, and a
 // client that speaks, too. Both send again what they think is lost, after a second. The
 // host ignores the acknowledgements of messages from one on.
-func (w *talk) chatter(n, from int) []*conform.Report {
+func (w *talk) chatter(n, from int) []*result.Report {
 	w.tb.Helper()
 	line := func(author byte, k int) []byte {
 		text := fmt.Sprintf("%d of %d", k, author)

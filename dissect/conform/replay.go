@@ -15,6 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -54,7 +55,8 @@ const (
 type Replay struct {
 	cfg     Config
 	t       *timeline
-	rep     *Report
+	rep     *result.Report
+	index   int32 // of the latest input
 	cmp     *comparer
 	players []*player
 	waiting []*Event
@@ -70,7 +72,7 @@ func New(cfg Config) *Replay {
 	if cfg.Catalog == nil {
 		cfg.Catalog = msg.Catalog()
 	}
-	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, Invariants: newInvariants(cfg.Catalog)}}
+	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, guards[:], otherRules)}
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared = cfg.Shared
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
@@ -206,7 +208,7 @@ func (r *Replay) play(e *Event) {
 	if joined || e.Kind == Input || e.Kind == Left {
 		r.cmp.destroyed(e)
 		r.rep.Inputs++
-		r.rep.Invariants.input(r.cmp, e)
+		r.cmp.invariants.input(r.cmp, e)
 	}
 	r.begun(e)
 	for _, p := range r.players {
@@ -232,7 +234,7 @@ func (r *Replay) play(e *Event) {
 // output takes a message of the captured host.
 func (r *Replay) output(e *Event) {
 	if e.standard() && e.Op == msg.OpSettings {
-		r.rep.Invariants.joined(e.Client)
+		r.cmp.invariants.joined(e.Client)
 	}
 	r.scores(e)
 	r.cmp.output(e)
@@ -243,11 +245,11 @@ func (r *Replay) begun(e *Event) {
 	if r.src == nil || r.src.kept {
 		r.src = new(source)
 	}
-	r.rep.index++
+	r.index++
 	clear(r.cmp.departs)
 	r.cmp.departs = r.cmp.departs[:0]
 	*r.src = source{
-		index: r.rep.index, client: e.Client, frame: e.Frame, time: e.Time, skipped: e.Skipped, kind: e.Kind, typ: e.Type, op: e.Op,
+		index: r.index, client: e.Client, frame: e.Frame, time: e.Time, skipped: e.Skipped, kind: e.Kind, typ: e.Type, op: e.Op,
 		broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, number: -1,
 	}
 	if e.standard() {
@@ -272,12 +274,12 @@ func (r *Replay) scores(e *Event) {
 		return
 	}
 	if r.t.bodies.specOf(e).Made == decode.MadeByScores {
-		r.rep.deviate(ruleScores, transport.Standard, e.Op, e.Frame)
+		r.rep.Deviate(ruleScores, transport.Standard, e.Op, e.Frame)
 	}
 }
 
 // Close judges the waiting messages and returns the report.
-func (r *Replay) Close() *Report {
+func (r *Replay) Close() *result.Report {
 	if r.cmp == nil {
 		r.begin()
 	}
@@ -289,8 +291,11 @@ func (r *Replay) Close() *Report {
 		}
 	}
 	rep := r.rep
-	rep.Host, rep.Dialect, rep.Clients = r.t.host, r.t.sender, r.t.all
-	rep.finish(r.cfg.Catalog)
+	rep.Host, rep.Dialect, rep.Invariants = r.t.host, r.t.sender, r.cmp.invariants
+	for _, c := range r.t.all {
+		rep.Clients = append(rep.Clients, &c.Player)
+	}
+	rep.Finish(r.cfg.Catalog)
 	r.notes()
 	return rep
 }
@@ -328,7 +333,7 @@ func (r *Replay) notes() {
 	}
 	for _, c := range t.all {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
-			note(n, "The host acknowledged nothing from %[2]s after frame %[3]d: %[1]d {message|messages}.", n, who(c), c.taken.frame)
+			note(n, "The host acknowledged nothing from %[2]v after frame %[3]d: %[1]d {message|messages}.", n, c, c.taken.frame)
 		}
 	}
 	r.outsiders(note)

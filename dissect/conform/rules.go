@@ -22,6 +22,11 @@ var (
 	ruleStrange   = &decode.Rule{Name: "other", Text: "sends the same as the model of its dialect; no rule describes this difference"}
 )
 
+// otherRules are those of the ledger that are in no spec.
+var otherRules = []*decode.Rule{
+	ruleUnknown, ruleLoading, ruleObjects, rulePriority, ruleNames, ruleLeave, ruleFragments, ruleScores, ruleRequest, ruleUnread, ruleArrival,
+}
+
 // deviationOf names the rule behind the two models' disagreement about a
 // message. how is the captured host's difference from the stock host.
 func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
@@ -128,4 +133,27 @@ func refusal(c *comparer, x *expect) *decode.Rule {
 		return ruleUnread
 	}
 	return &d.Rule
+}
+
+// reformed reports whether a message that only hosts of the captured one's dialect
+// pass on did not come because the host does as the stock host does: it passes none
+// on. Of ships it sends updates of its own then.
+func (c *comparer) reformed(x *expect) bool {
+	if x.by != dialectModel || c.models&stockModel == 0 || x.alt != nil || !x.copied() || x.op == msg.OpStateUpdate && !c.simulates {
+		return false
+	}
+	row, rule := c.rep.Row(x.typ, x.op), c.deviationOf(x, "extra")
+	if rule == ruleStrange || c.rep.Keeps(rule, row) {
+		return false
+	}
+	row.Expected--
+	c.rep.Fixes(rule, x.src.frame)
+	return true
+}
+
+// simulate notes that the host sends updates of ships that are not those of their
+// players.
+func (c *comparer) simulate(g *got) {
+	_, flags, ok := msg.UpdateHead(g.Body)
+	c.simulates = c.simulates || ok && g.standard() && flags&msg.DirtyPosition != 0
 }

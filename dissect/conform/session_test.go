@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -170,7 +171,7 @@ func (s *session) chat(text string) {
 }
 
 // judge fails the test if there are differences, or if a note is missing.
-func (s *session) judge(notes ...string) *conform.Report {
+func (s *session) judge(notes ...string) *result.Report {
 	s.t.Helper()
 	reports, _ := s.hosts.Reports()
 	if len(reports) != 1 {
@@ -280,7 +281,7 @@ func (s *session) datagram(peer uint8, h transport.Header, body []byte) []byte {
 }
 
 // matched returns how many messages with an opcode are as expected.
-func matched(r *conform.Report, op decode.Opcode) (n int) {
+func matched(r *result.Report, op decode.Opcode) (n int) {
 	for _, row := range r.Rows {
 		if row.Opcode == op {
 			n += row.Matched

@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -69,7 +70,7 @@ func heap() int {
 
 // needs returns the most memory that the replay of a siege needed, without that
 // of the pipeline, the reports, and how long both took.
-func (s *siege) needs(tb testing.TB) (most int, reports []*conform.Report, took time.Duration) {
+func (s *siege) needs(tb testing.TB) (most int, reports []*result.Report, took time.Duration) {
 	tb.Helper()
 	hosts := conform.NewHosts(conform.Config{})
 	p := dissect.New(dissect.Config{Ports: []uint16{22101}, Clear: true})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
@@ -70,7 +70,7 @@ func TestNewOpcodes(t *testing.T) {
 					t.Errorf("%v: %d copies match, want %d", op, got, want)
 				}
 			}
-			rule := slices.ContainsFunc(r.Deviations, func(d *conform.Deviation) bool { return d.Rule.Name == "passes-differing" && d.Count == 2 })
+			rule := slices.ContainsFunc(r.Deviations, func(d *result.Deviation) bool { return d.Rule.Name == "passes-differing" && d.Count == 2 })
 			if rule != tt.openBC {
 				t.Errorf("the rule of OpenBC is named: %v", rule)
 			}
@@ -109,7 +109,7 @@ func TestNewOpcodeOfHost(t *testing.T) {
 		if r := reports[0]; r.Found != want {
 			t.Errorf("%v: %d differences, want %d: %+v", op, r.Found, want, r.Differences)
 		}
-		made := slices.ContainsFunc(reports[0].Apart, func(c *conform.Count) bool {
+		made := slices.ContainsFunc(reports[0].Apart, func(c *result.Count) bool {
 			return c.Count == 2 && c.Why == "the host's own simulation decides"
 		})
 		if made != (want == 0) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -197,9 +199,9 @@ func (s *sums) differs(c *comparer, o *scored, detail string) {
 	if o.whole {
 		op = msg.OpScore
 	}
-	row := c.rep.row(transport.Standard, op)
+	row := c.rep.Row(transport.Standard, op)
 	row.NotComparable--
-	c.rep.differ(Difference{Kind: "differs", Frame: o.frame, Opcode: op, typ: row.Type, To: o.to.client.Addr, Detail: detail, what: "wrong about scores"}, row)
+	c.rep.Differ(result.Difference{Kind: "differs", Frame: o.frame, Opcode: op, Type: row.Type, To: o.to.client.Addr, Detail: detail, What: "wrong about scores"})
 }
 
 // hits reports whether a share is that of whole hits of some weapons.
@@ -231,14 +233,14 @@ func (s *sums) judgeKills(c *comparer) {
 	if len(s.weapons) == 0 || len(s.weapons) > maxWeapon || s.teams {
 		return
 	}
-	var sound trials // shares after another share
+	var sound measure.Trials // shares after another share
 	var after []shareKey
 	for k, list := range s.shares {
 		fits := s.whole(k.to - k.from)
 		switch {
 		case list[0] == nil:
-			if sound.of++; !fits {
-				sound.failed++
+			if sound.Of++; !fits {
+				sound.Failed++
 			}
 		case fits:
 			return
@@ -247,7 +249,7 @@ func (s *sums) judgeKills(c *comparer) {
 		}
 	}
 	n := float64(len(after))
-	if n == 0 || math.Pow(float64(sound.failed+1)/float64(sound.of+2), n)*s.fit(n) > unlikely {
+	if n == 0 || math.Pow(float64(sound.Failed+1)/float64(sound.Of+2), n)*s.fit(n) > unlikely {
 		return
 	}
 	by := s.surplus(after)

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -88,7 +89,7 @@ type timeline struct {
 	dropped struct{ out, in loss } // of clients that are in neither list
 	count   int
 	viewer  decode.Viewer
-	names   visit
+	names   decode.FieldFunc
 	named   uint16 // slots of the objects in a message
 	catalog *decode.Catalog
 	bodies  *bodies
@@ -317,7 +318,7 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 		}
 		t.order = slices.Delete(t.order, i, i+1)
 	}
-	c := &Client{Addr: addr, Slot: -1, First: frame, index: t.count}
+	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}, index: t.count}
 	t.count++
 	t.clients[addr] = c
 	t.order = append(t.order, c)

@@ -7,21 +7,14 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
-
-// who names a client for people; the name is text from the network.
-func who(c *Client) string {
-	if c.Name != "" {
-		return c.Name.Raw()
-	}
-	return c.Addr.String()
-}
 
 // excuse counts a message that is not required.
 func (c *comparer) excuse(x *expect, why string) {
-	c.rep.row(x.typ, x.op).Excused++
-	c.rep.excuse(why, x.typ, x.op, x.src.frame)
-	c.rep.Invariants.excused(c, x)
+	c.rep.Row(x.typ, x.op).Excused++
+	c.rep.Excuse(why, x.typ, x.op, x.src.frame)
+	c.invariants.excused(c, x)
 }
 
 // missing counts a message that the host should have sent.
@@ -29,13 +22,13 @@ func (c *comparer) missing(x *expect) {
 	if c.reformed(x) {
 		return
 	}
-	c.rep.Invariants.missed(c, x, false)
-	text, what := fmt.Sprintf("expected after the message of %s in this frame", who(x.src.client)), "sent"
+	c.invariants.missed(c, x, false)
+	text, what := fmt.Sprintf("expected after the message of %v in this frame", x.src.client), "sent"
 	if x.copied() {
 		what = "passed on"
-		text = fmt.Sprintf("no copy of the message of %s in this frame", who(x.src.client))
+		text = fmt.Sprintf("no copy of the message of %v in this frame", x.src.client)
 	}
-	c.differ(Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: text, what: what, byRate: !x.reliable}, x.body, nil)
+	c.differ(result.Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: text, What: what, ByRate: !x.reliable}, x.body, nil)
 }
 
 // deviantMissing records a message that a host of the captured one's dialect
@@ -44,44 +37,44 @@ func (c *comparer) deviantMissing(x *expect) {
 	if x.alt != nil && x.alt.done {
 		return
 	}
-	c.rep.Invariants.missed(c, x, true)
-	c.rep.deviate(c.deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
+	c.invariants.missed(c, x, true)
+	c.rep.Deviate(c.deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
 }
 
 // incomparable counts a message of the host that cannot be compared.
 func (c *comparer) incomparable(g *got, why string) {
 	c.simulate(g)
-	c.rep.row(g.Type, g.Op).NotComparable++
-	c.rep.incomparable(why, g.Type, g.Op, g.Frame)
+	c.rep.Row(g.Type, g.Op).NotComparable++
+	c.rep.Incomparable(why, g.Type, g.Op, g.Frame)
 }
 
 // extra counts a message that the host should not have sent.
 func (c *comparer) extra(to *Client, g *got) {
-	c.rep.Invariants.extra(c, g.Event)
-	d := Difference{
-		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: to.Addr, Detail: "no message of a client causes it",
-		what: "sent without a cause", byRate: g.Number < 0,
+	c.invariants.extra(c, g.Event)
+	d := result.Difference{
+		Kind: "extra", Frame: g.Frame, Opcode: g.Op, Type: g.Type, To: to.Addr, Detail: "no message of a client causes it",
+		What: "sent without a cause", ByRate: g.Number < 0,
 	}
 	if own := c.own(g); own != nil && own.frame <= g.Frame {
 		_, _, before := own.spotAt(to.to, 1)
 		switch {
 		case own.client == to && !c.returns[g.Op]:
-			d.what, d.byRate = "sent back to their author", false
+			d.What, d.ByRate = "sent back to their author", false
 		case before:
-			d.what = "sent twice"
+			d.What = "sent twice"
 		}
 	}
 	c.differ(d, nil, g.Body)
 }
 
 // differ adds a difference, with the fields of both messages.
-func (c *comparer) differ(d Difference, want, have []byte) {
-	if len(c.rep.Differences) < MaxDifferences {
+func (c *comparer) differ(d result.Difference, want, have []byte) {
+	if len(c.rep.Differences) < result.MaxDifferences {
 		var left int
-		d.Fields, left = c.t.bodies.beside(d.typ, want, have)
+		d.Fields, left = result.Beside(c.t.bodies.shows(d.Type, want), c.t.bodies.shows(d.Type, have))
 		c.t.reached[limitFields] += left
 	}
-	c.rep.differ(d, c.rep.row(d.typ, d.Opcode))
+	c.rep.Differ(d)
 }
 
 // differs counts a message that came in place of another.
@@ -108,8 +101,8 @@ func (c *comparer) differs(x *expect, g *got) {
 		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, h, w, x.src.frame)
 		what = fmt.Sprintf("changed, first in byte %d", at)
 	}
-	c.rep.Invariants.missed(c, x, false)
-	c.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: detail, what: what}, x.body, g.Body)
+	c.invariants.missed(c, x, false)
+	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what}, x.body, g.Body)
 }
 
 func firstDifference(want, have []byte) (at int, w, h string, differs bool) {

@@ -117,3 +117,23 @@ func (l *link) missed(r *dissect.Record, at moment) {
 		}
 	}
 }
+
+// Trials are attempts, and those of them that failed.
+type Trials struct{ Of, Failed int }
+
+// Most returns the part that fails, as high as it can well be by what was seen.
+func (t Trials) Most() float64 { return Most(int64(t.Failed), int64(t.Of)) }
+
+// Against returns the logarithm of one by the chance that so many fail, if each
+// does with a probability (Chernoff's bound).
+func (t Trials) Against(p float64) float64 {
+	k, n := float64(t.Failed), float64(t.Of)
+	switch q := k / max(n, 1); {
+	case q <= p:
+		return 0
+	case q == 1:
+		return -n * math.Log(p)
+	default:
+		return k*math.Log(q/p) + (n-k)*math.Log((1-q)/(1-p))
+	}
+}

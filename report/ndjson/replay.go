@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -13,7 +13,7 @@ import (
 var ReplayType = reflect.TypeFor[replay]()
 
 type replay struct {
-	*conform.Report
+	*result.Report
 	Mode       string             `json:"mode"`
 	Mission    string             `json:"mission"`
 	System     uint8              `json:"system"`
@@ -24,7 +24,7 @@ type replay struct {
 	Different  []replayDifference `json:"differences"`
 	Found      int                `json:"differences_total"`
 	Causes     []replayCause      `json:"causes"`
-	Findings   []conform.Finding  `json:"findings"`
+	Findings   []result.Finding   `json:"findings"`
 	FindingsOf int                `json:"findings_total"`
 	Deviations []replayDeviation  `json:"deviations"`
 	Ledger     []replayEntry      `json:"ledger"`
@@ -37,54 +37,54 @@ type replay struct {
 
 type replayClass struct {
 	Opcode decode.Opcode `json:"opcode"`
-	*conform.Row
+	*result.Row
 	Relay decode.Relay `json:"relay>Name" as:"text"`
 }
 
 type replayControl struct {
 	Type transport.Type `json:"type"`
-	*conform.Row
+	*result.Row
 }
 
 // A replayDifference is about a transport message or about a game message.
 type replayDifference struct {
-	*conform.Difference
+	*result.Difference
 	Type   *transport.Type `json:"type>Frame,omitempty"`
 	Opcode *decode.Opcode  `json:"opcode>Frame,omitempty"`
 }
 
 type replayDeviation struct {
 	Rule string `json:"rule"`
-	*conform.Deviation
+	*result.Deviation
 	Opcodes []decode.Opcode `json:"opcodes"`
 	Text    string          `json:"text"`
 }
 
 type replayCause struct {
-	*conform.Cause
+	*result.Cause
 	Names   []string        `json:"names"`
 	Opcodes []decode.Opcode `json:"opcodes"`
 }
 
 type replayEntry struct {
 	Rule string `json:"rule"`
-	*conform.Entry
+	*result.Entry
 	Text string `json:"text"`
 }
 
 type replayCount struct {
-	*conform.Count
+	*result.Count
 	Opcodes []decode.Opcode `json:"opcodes"`
 }
 
 type replayInvariant struct {
-	*conform.Invariant
+	*result.Invariant
 	Verdict string `json:"verdict>Name"`
 	Text    string `json:"text"`
 }
 
 // Replay writes the comparison of a host as one object on one line.
-func Replay(w io.Writer, r *conform.Report) error {
+func Replay(w io.Writer, r *result.Report) error {
 	out := replay{
 		Report: r, Mode: r.Game.Mode.String(), Mission: r.Game.Mission, System: r.Game.System, Players: r.Game.Players, Inputs: r.Inputs,
 		Found: r.Found, Excused: replayCounts(r.Excused), Apart: replayCounts(r.Apart), Notes: r.Notes, Conforms: r.Conforms(), Findings: r.Findings, FindingsOf: len(r.Findings),
@@ -124,7 +124,7 @@ func Replay(w io.Writer, r *conform.Report) error {
 	return write(w, &out)
 }
 
-func replayCounts(list []*conform.Count) (all []replayCount) {
+func replayCounts(list []*result.Count) (all []replayCount) {
 	for _, c := range list {
 		all = append(all, replayCount{c, opcodes(c.Rows)})
 	}
@@ -132,7 +132,7 @@ func replayCounts(list []*conform.Count) (all []replayCount) {
 }
 
 // opcodes returns which messages something is about.
-func opcodes(list []*conform.Row) (all []decode.Opcode) {
+func opcodes(list []*result.Row) (all []decode.Opcode) {
 	for _, row := range list {
 		if !row.Control {
 			all = append(all, row.Opcode)

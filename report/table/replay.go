@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -19,7 +19,7 @@ const shownDifferences = 40
 // Replay writes the report of a comparison: the clients, a table of all
 // opcodes, the differences, the documented and the not compared messages, the
 // invariants, and the verdict.
-func Replay(w io.Writer, r *conform.Report, o Options) error {
+func Replay(w io.Writer, r *result.Report, o Options) error {
 	t := replayTables{newPage(o), r}
 	t.head()
 	t.clients()
@@ -39,7 +39,7 @@ func Replay(w io.Writer, r *conform.Report, o Options) error {
 type replayTables struct {
 	page
 
-	r *conform.Report
+	r *result.Report
 }
 
 // grid writes a table with text in the first columns. On a terminal too narrow
@@ -119,7 +119,7 @@ func (t *replayTables) classes() {
 		}
 		return t.paint(count(int64(n)), red)
 	}
-	for _, row := range append(append([]*conform.Row{}, t.r.Rows...), t.r.Controls...) {
+	for _, row := range append(append([]*result.Row{}, t.r.Rows...), t.r.Controls...) {
 		op, relay := row.Opcode.String(), row.Relay.String()
 		if row.Control {
 			op, relay = "-", "-"
@@ -198,7 +198,7 @@ func (p *page) line(list []measure.Loss) {
 
 // findings shows what a host does wrong besides the contents of its messages, and what
 // the baseline lists although the host does not do it.
-func (p *page) findings(list []conform.Finding, unneeded []*conform.Accepted) {
+func (p *page) findings(list []result.Finding, unneeded []*result.Accepted) {
 	const column = 10
 	for i := range list {
 		f := &list[i]
@@ -279,7 +279,7 @@ func (t *replayTables) lists() {
 	t.grid([]string{"messages", "from frame", "documented behaviour that this host does not have: it does as the stock host does"}, rows, 3)
 	for _, l := range []struct {
 		head string
-		list []*conform.Count
+		list []*result.Count
 	}{{"not required", r.Excused}, {"not compared", r.Apart}} {
 		rows := [][]string{}
 		for _, c := range l.list {
@@ -290,7 +290,7 @@ func (t *replayTables) lists() {
 }
 
 // rowNames names the messages that something is about, the first few of many.
-func rowNames(list []*conform.Row) string {
+func rowNames(list []*result.Row) string {
 	const most = 3
 	var b strings.Builder
 	for i, row := range list {

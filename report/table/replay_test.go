@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
@@ -14,7 +14,7 @@ func TestReplayVerdict(t *testing.T) {
 		found int
 		want  string
 	}{{0, "\nconforms\n"}, {1, "\n1 difference\n"}, {2, "\n2 differences\n"}} {
-		r := &conform.Report{Found: c.found, Rows: []*conform.Row{{Name: "Chat", Matched: 1, Missing: c.found}}}
+		r := &result.Report{Found: c.found, Rows: []*result.Row{{Name: "Chat", Matched: 1, Missing: c.found}}}
 		var b strings.Builder
 		if err := table.Replay(&b, r, table.Options{}); err != nil {
 			t.Fatal(err)
@@ -28,9 +28,9 @@ func TestReplayVerdict(t *testing.T) {
 // Long text from the network is cut, and hostile text escaped.
 func TestReplayCutsTexts(t *testing.T) {
 	long := strings.Repeat("\x1b[31mlong ", 500)
-	r := &conform.Report{
+	r := &result.Report{
 		Found: 1, Notes: []string{long},
-		Differences: []conform.Difference{{Kind: "extra", Name: "Chat", Detail: long, Fields: []conform.Field{{Path: "text", Actual: long}}}},
+		Differences: []result.Difference{{Kind: "extra", Name: "Chat", Detail: long, Fields: []result.Field{{Path: "text", Actual: long}}}},
 	}
 	var b strings.Builder
 	if err := table.Replay(&b, r, table.Options{Verbose: true}); err != nil {
@@ -48,12 +48,12 @@ func TestReplayCutsTexts(t *testing.T) {
 
 // Causes and findings come before the counts; the differences are only in the long form.
 func TestReplayCauses(t *testing.T) {
-	chat := &conform.Row{Name: "Chat", Missing: 3}
-	r := &conform.Report{
-		Found: 3, Rows: []*conform.Row{chat},
-		Causes:      []*conform.Cause{{Kind: "missing", What: "never passed on", Count: 3, Of: 3, First: 17, Players: 2, Rows: []*conform.Row{chat}}},
-		Findings:    []conform.Finding{{Kind: "ignored-acks", Frame: 40, Count: 9, Text: "It ignores \x1b[31m."}},
-		Differences: []conform.Difference{{Kind: "missing", Name: "Chat", Detail: "no copy"}},
+	chat := &result.Row{Name: "Chat", Missing: 3}
+	r := &result.Report{
+		Found: 3, Rows: []*result.Row{chat},
+		Causes:      []*result.Cause{{Kind: "missing", What: "never passed on", Count: 3, Of: 3, First: 17, Players: 2, Rows: []*result.Row{chat}}},
+		Findings:    []result.Finding{{Kind: "ignored-acks", Frame: 40, Count: 9, Text: "It ignores \x1b[31m."}},
+		Differences: []result.Difference{{Kind: "missing", Name: "Chat", Detail: "no copy"}},
 	}
 	var b strings.Builder
 	if err := table.Replay(&b, r, table.Options{}); err != nil {

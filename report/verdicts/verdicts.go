@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report/ndjson"
@@ -19,19 +19,19 @@ import (
 
 // A Report is the JSON of a run.
 type Report struct {
-	Host     string              `json:"host"`
-	Name     wire.Untrusted      `json:"name,omitempty"`
-	Profile  string              `json:"profile"`
-	Begun    string              `json:"begun"`
-	Seconds  float64             `json:"seconds"`
-	Passed   bool                `json:"passed"`
-	Stopped  string              `json:"stopped,omitempty"`
-	NoEntry  string              `json:"no_entry,omitempty"`
-	Counts   map[string]int      `json:"counts"`
-	Cases    []Case              `json:"cases"`
-	Findings []conform.Finding   `json:"findings,omitempty"`
-	Line     []Line              `json:"line,omitempty"`
-	Unneeded []*conform.Accepted `json:"unneeded,omitempty"`
+	Host     string             `json:"host"`
+	Name     wire.Untrusted     `json:"name,omitempty"`
+	Profile  string             `json:"profile"`
+	Begun    string             `json:"begun"`
+	Seconds  float64            `json:"seconds"`
+	Passed   bool               `json:"passed"`
+	Stopped  string             `json:"stopped,omitempty"`
+	NoEntry  string             `json:"no_entry,omitempty"`
+	Counts   map[string]int     `json:"counts"`
+	Cases    []Case             `json:"cases"`
+	Findings []result.Finding   `json:"findings,omitempty"`
+	Line     []Line             `json:"line,omitempty"`
+	Unneeded []*result.Accepted `json:"unneeded,omitempty"`
 }
 
 // A Line is the JSON of what one direction loses.

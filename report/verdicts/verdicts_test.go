@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 )
 
@@ -415,7 +415,7 @@ func TestList(t *testing.T) {
 func TestFindings(t *testing.T) {
 	r := results(t)
 	r.Results = r.Results[:1]
-	r.Findings = []conform.Finding{{Kind: "ignored-acks", Frame: 40, Count: 9, Text: hostile}}
+	r.Findings = []result.Finding{{Kind: "ignored-acks", Frame: 40, Count: 9, Text: hostile}}
 	for _, tt := range []struct {
 		write func(io.Writer, *suite.Report) error
 		want  []string

@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/conform/perform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -46,7 +47,7 @@ func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
 }
 
 // play plays a capture and returns the report of the comparison.
-func (l *live) play(name string) *conform.Report {
+func (l *live) play(name string) *result.Report {
 	p := dissect.New(dissect.Config{})
 	var now time.Time
 	recorded.Datagrams(l.t, name, func(d *dissect.Datagram) {

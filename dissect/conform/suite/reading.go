@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -72,7 +73,7 @@ func (g *Reading) tells(r *dissect.Record) bool {
 func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok bool) {
 	reports, _ := g.hosts.Reports()
 	var addresses []string
-	var findings []conform.Finding
+	var findings []result.Finding
 	var line []measure.Loss
 	numbers := int64(0)
 	for _, r := range reports {
@@ -100,7 +101,7 @@ func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok b
 
 // doubtful reports whether the capture lacks messages that may explain a difference: others
 // to the same client, or of a client. Without a difference it is about the whole capture.
-func (g *Reading) doubtful(d *conform.Difference) bool {
+func (g *Reading) doubtful(d *result.Difference) bool {
 	const before, after = 5 * time.Second, 20 * time.Second
 	l := &g.watch.ledger
 	if l.more || d == nil {
@@ -115,7 +116,7 @@ func (g *Reading) doubtful(d *conform.Difference) bool {
 
 // compared answers cases about copies with the comparison of captured hosts and
 // the stock game's: one report for each host.
-func compared(cases []*Case, p Profile, reports []*conform.Report, g *Reading) (list []Result) {
+func compared(cases []*Case, p Profile, reports []*result.Report, g *Reading) (list []Result) {
 	for _, c := range cases {
 		if c.compare == "" || c.LeftOut != "" || c.Profiles&p == 0 {
 			continue
@@ -141,8 +142,8 @@ const undescribed = "other"
 
 // describes reports whether a rule is OpenBC's way with one of some messages. Other rules are
 // about other cases than those that compare captures: who follows them keeps the rules of these.
-func describes(rule string, rows []*conform.Row) bool {
-	return slices.ContainsFunc(rows, func(row *conform.Row) bool {
+func describes(rule string, rows []*result.Row) bool {
+	return slices.ContainsFunc(rows, func(row *result.Row) bool {
 		spec := catalog().Lookup(row.Opcode)
 		if spec == nil {
 			return false
@@ -189,7 +190,7 @@ func (n *tally) result() Result {
 }
 
 // opcode adds the messages of an opcode that the host was to pass on.
-func (n *tally) opcode(r *conform.Report, op decode.Opcode) {
+func (n *tally) opcode(r *result.Report, op decode.Opcode) {
 	for _, row := range r.Rows {
 		if row.Opcode != op {
 			continue
@@ -227,7 +228,7 @@ func (n *tally) differs(frame int, doubtful bool, text string) {
 // explained adds the messages of some rows that documented rules explain. Those of a host
 // that is no OpenBC server are of the relay. Of an OpenBC server, a rule about these
 // messages is a documented way to break the case only if cases.txt has one.
-func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
+func (n *tally) explained(r *result.Report, rows ...*result.Row) {
 	for _, d := range r.Deviations {
 		count := 0
 		for _, row := range rows {
@@ -252,7 +253,7 @@ func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
 }
 
 // rowsOf returns the rows of the messages that an invariant is about.
-func rowsOf(r *conform.Report, invariant string) (rows []*conform.Row) {
+func rowsOf(r *result.Report, invariant string) (rows []*result.Row) {
 	ops := map[string][]decode.Opcode{
 		"announcements": {msg.OpPlayerAnnounce}, "creation-copies": {msg.OpObjectCreate, msg.OpObjectCreateTeam},
 	}[invariant]
@@ -265,7 +266,7 @@ func rowsOf(r *conform.Report, invariant string) (rows []*conform.Row) {
 }
 
 // invariant adds the checks of a rule that every stock host keeps.
-func (n *tally) invariant(r *conform.Report, name string) {
+func (n *tally) invariant(r *result.Report, name string) {
 	for i := range r.Invariants {
 		v := &r.Invariants[i]
 		if v.Name != name {

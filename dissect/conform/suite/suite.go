@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
@@ -265,10 +265,10 @@ type Report struct {
 	Begun    time.Time
 	Took     time.Duration
 	Results  []Result
-	Findings []conform.Finding   // of a capture: what its hosts do wrong with numbers and acknowledgements
-	Line     []measure.Loss      // of a capture: what the line is estimated to lose
-	Numbers  int64               // how many these hosts gave a client's messages at most
-	Unneeded []*conform.Accepted // of a baseline: what the host does not do
+	Findings []result.Finding   // of a capture: what its hosts do wrong with numbers and acknowledgements
+	Line     []measure.Loss     // of a capture: what the line is estimated to lose
+	Numbers  int64              // how many these hosts gave a client's messages at most
+	Unneeded []*result.Accepted // of a baseline: what the host does not do
 	Frames   []Frame
 	Lost     int    // frames that were too many to be kept
 	Stopped  string // why not all cases were tried; empty if they were
@@ -319,13 +319,13 @@ func (r *Report) Failed() (n int) {
 }
 
 // listed returns what a baseline lists of a failed case.
-func (r *Result) listed() conform.Accepted {
-	return conform.Accepted{Kind: "case", What: r.Case.ID, Message: r.Case.Title}
+func (r *Result) listed() result.Accepted {
+	return result.Accepted{Kind: "case", What: r.Case.ID, Message: r.Case.Title}
 }
 
 // Baseline accepts all that the report holds.
-func (r *Report) Baseline() *conform.Baseline {
-	b := conform.BaselineOf(nil)
+func (r *Report) Baseline() *result.Baseline {
+	b := result.BaselineOf(nil)
 	for i := range r.Results {
 		if res := &r.Results[i]; res.Verdict == Fail {
 			b.Add(res.listed())
@@ -338,7 +338,7 @@ func (r *Report) Baseline() *conform.Baseline {
 }
 
 // Judge marks what a baseline accepts.
-func (r *Report) Judge(b *conform.Baseline) {
+func (r *Report) Judge(b *result.Baseline) {
 	for i := range r.Results {
 		switch res := &r.Results[i]; res.Verdict {
 		case Fail:

@@ -1,4 +1,4 @@
-package conform
+package result
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // A Field is a field of a message that the host should have sent, beside that of
@@ -25,36 +24,38 @@ func (f *Field) Same() bool { return f.same }
 
 // Limits of the fields of a difference.
 const (
-	maxFields    = 64
-	maxFieldText = 1024 // bytes of a value
+	MaxFields    = 64
+	MaxFieldText = 1024 // bytes of a value
 )
 
 // shorten ends long values at the limit, with a sign that says so.
 func (f *Field) shorten() {
 	f.same = f.Expected == f.Actual
 	for _, s := range []*string{&f.Expected, &f.Actual} {
-		if len(*s) > maxFieldText {
-			*s = strings.ToValidUTF8((*s)[:maxFieldText], "") + " ..."
+		if len(*s) > MaxFieldText {
+			*s = strings.ToValidUTF8((*s)[:MaxFieldText], "") + " ..."
 		}
 	}
 }
 
-// beside returns the fields of an expected and of an actual message, and how many
-// there are beyond the limit; nil stands for no message.
-func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, left int) {
+// Beside returns the fields of an expected and of an actual message, which the
+// functions show to a visitor, and how many there are beyond the limit; nil stands for
+// no message.
+func Beside(want, have func(decode.Visitor)) (list []Field, left int) {
+	var values display.Presenter
 	list = []Field{}
-	for side, body := range [][]byte{want, have} {
-		if body == nil {
+	for side, show := range [...]func(decode.Visitor){want, have} {
+		if show == nil {
 			continue
 		}
 		more := 0
-		b.show(typ, body, &display.Flat{Take: func(path string, f *decode.Field) {
+		show(&display.Flat{Take: func(path string, f *decode.Field) {
 			at := slices.IndexFunc(list, func(o Field) bool { return side == 1 && o.Path == path && o.Actual == "" })
-			if at < 0 && len(list) == maxFields {
+			if at < 0 && len(list) == MaxFields {
 				more++
 				return
 			}
-			text := string(b.values.AppendText(nil, f, nil))
+			text := string(values.AppendText(nil, f, nil))
 			switch {
 			case at >= 0:
 				list[at].Actual = text
@@ -70,15 +71,4 @@ func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, le
 		list[i].shorten()
 	}
 	return list, left
-}
-
-// show shows a message to a visitor.
-func (b *bodies) show(typ transport.Type, body []byte, v decode.Visitor) {
-	if typ != transport.Standard {
-		if m := b.control(typ, body); m != nil {
-			b.viewer.Show(m, body, 0, decode.Undecided, v)
-		}
-	} else if res := b.result(body); res.Message != nil {
-		b.viewer.Show(res.Message, body, 1, res.Dialect, v)
-	}
 }

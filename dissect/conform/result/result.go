@@ -1,13 +1,17 @@
-package conform
+// Not part of the library: package result holds what the comparison of a captured host
+// with a model found: counts, differences and their causes, documented deviations, and
+// what a baseline accepts. It decides about no message.
+package result
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/measure"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -18,7 +22,7 @@ type Report struct {
 	Dialect  decode.Dialect `json:"dialect" as:"text"` // of the captured host
 	Against  decode.Dialect `json:"against" as:"text"` // of the model that decides; Undecided stands for the host's own
 	Game     relay.Config   // of the models
-	Clients  []*Client      `json:"clients"`
+	Clients  []*Player      `json:"clients"`
 	Line     []measure.Loss `json:"line"` // what it is estimated to lose
 	Inputs   int            // messages of clients that were played
 	Rows     []*Row
@@ -32,14 +36,82 @@ type Report struct {
 	Ledger      []*Entry     // of all documented deviations of the host's dialect
 	Excused     []*Count     // messages that were not required
 	Apart       []*Count     // messages of the host that cannot be compared
-	Invariants  Invariants
+	Invariants  []Invariant
 	Notes       []string    // notes about the capture
 	Numbers     int64       // how many the host gave a client's messages at most; 0 if nobody looks at them
 	Unneeded    []*Accepted `json:"unneeded,omitempty"` // of a baseline: what no host of the check does
 
-	index         int32     // of the latest input
-	game, control [256]*Row // by opcode, and by type
-	causes        map[causeKey]*Cause
+	guards, others []*decode.Rule
+	game, control  [256]*Row // by opcode, and by type
+	causes         map[causeKey]*Cause
+}
+
+// New returns an empty report. The guards are the rules of bcdissect relay; the others
+// are those of the captured host's dialect that are in no spec.
+func New(against decode.Dialect, guards, others []*decode.Rule) *Report {
+	return &Report{Against: against, guards: guards, others: others, causes: map[causeKey]*Cause{}}
+}
+
+// A Player is one client of the captured host, from its connect to its end. One
+// that connects again is another client.
+type Player struct {
+	Addr    netip.AddrPort `json:"addr"`
+	Peer    uint8          `json:"peer,omitempty"`            // id that the captured host gave it, 0 if not known
+	Slot    int            `json:"slot,omitempty" as:"index"` // -1 if not known
+	Name    wire.Untrusted `json:"name,omitempty"`
+	First   int            `json:"frame"`
+	Adopted bool           `json:"adopted,omitempty"` // the capture does not hold how it came
+}
+
+// String names the player for people. The name is text from the network.
+func (p *Player) String() string { return cmp.Or(p.Name.Raw(), p.Addr.String()) }
+
+// A Finding is a fault of the host that is not about the contents of its messages.
+type Finding struct {
+	Kind     string    `json:"kind"`               // ignored-acks, given-up, never-repeated
+	Frame    int       `json:"frame"`              // of the first
+	Number   int64     `json:"number"`             // of the first message, -1 if it has none
+	Messages int       `json:"messages"`           // that it happened to
+	Count    int       `json:"count"`              // times that it happened
+	Players  []*Player `json:"players"`            // that it happened to
+	Chance   float64   `json:"chance_log10"`       // logarithm of the chance that a line, and not the host, is the reason; 0 if that is no matter of chance
+	Text     string    `json:"text"`               // for people; may hold names from the network
+	Accepted bool      `json:"accepted,omitempty"` // by a baseline
+	From     int64     // the number from which it happens
+}
+
+// An Invariant is something that every stock host keeps to.
+type Invariant struct {
+	Name    string `json:"name"` // for scripts
+	Text    string // for people
+	Checked int    `json:"checked"` // times that there was something to check
+	Failed  int    `json:"failed"`
+	Known   int    `json:"documented"`                  // of Failed: explained by a documented rule
+	First   int    `json:"frame,omitempty" if:"Failed"` // of the first failure
+}
+
+// Verdict is PASS, FAIL, KNOWN if documented rules explain all failures, or NOT SEEN.
+func (i *Invariant) Verdict() string {
+	switch {
+	case i.Failed > 0 && i.Known == i.Failed:
+		return "KNOWN"
+	case i.Failed > 0:
+		return "FAIL"
+	case i.Checked == 0:
+		return "NOT SEEN"
+	}
+	return "PASS"
+}
+
+// Fail counts a failure.
+func (i *Invariant) Fail(frame int, known bool) {
+	if i.Failed == 0 || frame < i.First {
+		i.First = frame
+	}
+	i.Failed++
+	if known {
+		i.Known++
+	}
 }
 
 // A Row counts the messages of one opcode, or of one transport type.
@@ -62,7 +134,7 @@ type Row struct {
 	Copies        int           // copies with a known delay
 	MedianLag     time.Duration `json:"latency_ms_median,omitempty" as:"millis" if:"Copies"`
 	P95Lag        time.Duration `json:"latency_ms_p95,omitempty" as:"millis" if:"Copies"`
-	lags          []int32
+	lags          *measure.Times
 }
 
 // A Difference is a message that is missing, too many, or another.
@@ -75,15 +147,15 @@ type Difference struct {
 	Detail string         `json:"detail"` // may hold text from the network
 	Fields []Field        `json:"fields"`
 
-	typ    transport.Type
-	what   string // happens to the message, in a few words
-	byRate bool   // it is one of more than a line loses or doubles
+	Type   transport.Type
+	What   string // happens to the message, in a few words
+	ByRate bool   // it is one of more than a line loses or doubles
 }
 
 // Control returns the type of the transport message that the difference is
 // about; ok is false if it is about a game message.
 func (d *Difference) Control() (t transport.Type, ok bool) {
-	return d.typ, d.typ != transport.Standard
+	return d.Type, d.Type != transport.Standard
 }
 
 // A Deviation counts the messages that a documented rule explains.
@@ -114,7 +186,7 @@ type Count struct {
 
 // Explain describes a rule for people, and names the hosts that follow it.
 func (r *Report) Explain(rule *decode.Rule) string {
-	if slices.Contains(guards[:], rule) {
+	if slices.Contains(r.guards, rule) {
 		return "bcdissect relay " + rule.Text
 	}
 	return r.Dialect.String() + " " + rule.Text
@@ -157,8 +229,8 @@ func (r *Report) Compared() (n int) {
 	return n
 }
 
-// row returns the row of an opcode or of a transport type.
-func (r *Report) row(typ transport.Type, op decode.Opcode) *Row {
+// Row returns the row of an opcode or of a transport type.
+func (r *Report) Row(typ transport.Type, op decode.Opcode) *Row {
 	row := &r.game[op]
 	if typ != transport.Standard {
 		op, row = 0, &r.control[typ]
@@ -169,7 +241,9 @@ func (r *Report) row(typ transport.Type, op decode.Opcode) *Row {
 	return *row
 }
 
-func (r *Report) differ(d Difference, row *Row) {
+// Differ counts a difference, and lists the first ones.
+func (r *Report) Differ(d Difference) {
+	row := r.Row(d.Type, d.Opcode)
 	switch d.Kind {
 	case "missing":
 		row.Missing++
@@ -185,7 +259,8 @@ func (r *Report) differ(d Difference, row *Row) {
 	}
 }
 
-func (r *Report) deviate(rule *decode.Rule, typ transport.Type, op decode.Opcode, frame int) {
+// Deviate counts a message that a rule explains.
+func (r *Report) Deviate(rule *decode.Rule, typ transport.Type, op decode.Opcode, frame int) {
 	i := slices.IndexFunc(r.Deviations, func(d *Deviation) bool { return d.Rule.Name == rule.Name })
 	if i < 0 {
 		i = len(r.Deviations)
@@ -194,7 +269,7 @@ func (r *Report) deviate(rule *decode.Rule, typ transport.Type, op decode.Opcode
 	d := r.Deviations[i]
 	d.Count++
 	d.First = min(d.First, frame)
-	row := r.row(typ, op)
+	row := r.Row(typ, op)
 	i = slices.Index(d.Rows, row)
 	if i < 0 {
 		i = len(d.Rows)
@@ -203,12 +278,14 @@ func (r *Report) deviate(rule *decode.Rule, typ transport.Type, op decode.Opcode
 	d.each[i]++
 }
 
-func (r *Report) excuse(why string, typ transport.Type, op decode.Opcode, frame int) {
-	count(&r.Excused, why, r.row(typ, op), frame)
+// Excuse counts a message that is not required.
+func (r *Report) Excuse(why string, typ transport.Type, op decode.Opcode, frame int) {
+	count(&r.Excused, why, r.Row(typ, op), frame)
 }
 
-func (r *Report) incomparable(why string, typ transport.Type, op decode.Opcode, frame int) {
-	count(&r.Apart, why, r.row(typ, op), frame)
+// Incomparable counts a message of the host that cannot be compared.
+func (r *Report) Incomparable(why string, typ transport.Type, op decode.Opcode, frame int) {
+	count(&r.Apart, why, r.Row(typ, op), frame)
 }
 
 func count(list *[]*Count, why string, row *Row, frame int) {
@@ -225,48 +302,12 @@ func count(list *[]*Count, why string, row *Row, frame int) {
 	}
 }
 
-// Relay latencies are counted in ranges that grow by a sixteenth.
-const lagSteps = 16
-
-func lagIndex(d time.Duration) int {
-	us := int64(d / time.Microsecond)
-	i := 0
-	for us >= 2*lagSteps {
-		us >>= 1
-		i += lagSteps
+// Lag counts how long a copy took.
+func (r *Row) Lag(d time.Duration) {
+	if r.lags == nil {
+		r.lags = new(measure.Times)
 	}
-	return i + int(us)
-}
-
-func lagOf(i int) time.Duration {
-	shift := 0
-	for i >= 2*lagSteps {
-		i -= lagSteps
-		shift++
-	}
-	return packet.Duration(float64(int64(2*i+1)<<shift/2) * float64(time.Microsecond))
-}
-
-// lag counts how long a copy took.
-func (r *Report) lag(typ transport.Type, op decode.Opcode, d time.Duration) {
-	row := r.row(typ, op)
-	i := lagIndex(d)
-	for len(row.lags) <= i {
-		row.lags = append(row.lags, 0)
-	}
-	row.lags[i]++
-	row.Copies++
-}
-
-// quantile returns the time that a part of the copies took at most.
-func (r *Row) quantile(part float64) time.Duration {
-	left := int(part*float64(r.Copies)+0.9999999) - 1
-	for i, n := range r.lags {
-		if left -= int(n); left < 0 {
-			return lagOf(i)
-		}
-	}
-	return 0
+	r.lags.Add(d)
 }
 
 // empty reports whether there is nothing to tell of a row.
@@ -274,13 +315,16 @@ func (r *Row) empty() bool {
 	return r.Expected == 0 && r.Emitted == 0 && r.Explained == 0 && r.Excused == 0 && r.Missing == 0
 }
 
-// finish puts the rows into order.
-func (r *Report) finish(catalog *decode.Catalog) {
+// Finish completes the report: names, order, causes and the ledger.
+func (r *Report) Finish(catalog *decode.Catalog) {
 	for _, row := range slices.Concat(r.game[:], r.control[:]) {
 		if row == nil || row.empty() {
 			continue
 		}
-		row.MedianLag, row.P95Lag = row.quantile(0.5), row.quantile(0.95)
+		if row.lags != nil {
+			lags := row.lags.Result()
+			row.Copies, row.MedianLag, row.P95Lag = int(lags.N), lags.Median, lags.P95
+		}
 		if row.Control {
 			row.Name = row.Type.Kind()
 			r.Controls = append(r.Controls, row)
@@ -294,9 +338,9 @@ func (r *Report) finish(catalog *decode.Catalog) {
 	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		d.Name = d.typ.Kind()
+		d.Name = d.Type.Kind()
 		if _, control := d.Control(); !control {
-			d.Name = r.row(d.typ, d.Opcode).Name
+			d.Name = r.Row(d.Type, d.Opcode).Name
 		}
 	}
 	r.findCauses()

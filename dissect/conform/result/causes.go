@@ -1,4 +1,4 @@
-package conform
+package result
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ type Cause struct {
 	Chance   float64 `json:"chance_log10"`       // logarithm of the chance that a line which loses as much as is estimated is the reason; 0 if it is certain
 	Rows     []*Row  // of the messages
 
-	each []trials // of Rows: messages, and differences
+	each []measure.Trials // of Rows: messages, and differences
 	to   map[netip.AddrPort]bool
 }
 
@@ -43,10 +43,7 @@ const maxCauses = 1024
 
 // because counts a difference for its cause.
 func (r *Report) because(d *Difference) {
-	k := causeKey{d.Kind, d.what, d.typ, d.Opcode}
-	if r.causes == nil {
-		r.causes = map[causeKey]*Cause{}
-	}
+	k := causeKey{d.Kind, d.What, d.Type, d.Opcode}
 	c := r.causes[k]
 	if c == nil {
 		if len(r.causes) >= maxCauses {
@@ -59,13 +56,13 @@ func (r *Report) because(d *Difference) {
 	}
 	c.Count++
 	c.First = min(c.First, d.Frame)
-	c.Certain = c.Certain && !d.byRate
+	c.Certain = c.Certain && !d.ByRate
 	c.to[d.To] = true
 }
 
-// lose takes the losses of the line to each client, and tells how likely they are the
+// Lose takes the losses of the line to each client, and tells how likely they are the
 // reason of what is not certain: a message is lost on one of two ways.
-func (r *Report) lose(all []measure.Loss) {
+func (r *Report) Lose(all []measure.Loss) {
 	kept := 1.0 // at least, of the messages
 	for _, l := range all {
 		if l.Host == r.Host {
@@ -75,7 +72,7 @@ func (r *Report) lose(all []measure.Loss) {
 	}
 	for _, c := range r.Causes {
 		if !c.Certain {
-			c.Chance = -trials{c.Of, c.Count}.against(1-kept) * math.Log10E
+			c.Chance = -measure.Trials{Of: c.Of, Failed: c.Count}.Against(1-kept) * math.Log10E
 		}
 	}
 }
@@ -86,7 +83,7 @@ func (r *Report) findCauses() {
 	keys := slices.SortedFunc(maps.Keys(r.causes), func(a, b causeKey) int { return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.typ, b.typ)) })
 	for _, k := range keys {
 		c := r.causes[k]
-		row, what := r.row(k.typ, k.op), k.what
+		row, what := r.Row(k.typ, k.op), k.what
 		of := row.Matched + row.Missing + row.Differing
 		switch {
 		case k.kind == "extra":
@@ -101,7 +98,7 @@ func (r *Report) findCauses() {
 		}
 		o := r.Causes[i]
 		o.Count, o.Of, o.First, o.Certain = o.Count+c.Count, o.Of+of, min(o.First, c.First), o.Certain && c.Certain
-		o.Rows, o.each = append(o.Rows, row), append(o.each, trials{of, c.Count})
+		o.Rows, o.each = append(o.Rows, row), append(o.each, measure.Trials{Of: of, Failed: c.Count})
 		for to := range c.to {
 			o.to[to] = true
 		}

@@ -1,10 +1,9 @@
-package conform
+package result
 
 import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
 // An Entry of the ledger says what the host does about one documented deviation of
@@ -18,12 +17,9 @@ type Entry struct {
 	Seen   bool
 }
 
-// fixes counts a message with which the host does as the stock host does, and not
+// Fixes counts a message with which the host does as the stock host does, and not
 // as the rule says.
-func (r *Report) fixes(rule *decode.Rule, frame int) {
-	if rule == ruleStrange {
-		return
-	}
+func (r *Report) Fixes(rule *decode.Rule, frame int) {
 	e := r.entry(rule)
 	if e.Fixed++; e.First == 0 || frame < e.First {
 		e.First = frame
@@ -40,8 +36,8 @@ func (r *Report) entry(rule *decode.Rule) *Entry {
 	return r.Ledger[i]
 }
 
-// keeps reports whether the host follows a rule with any message of a row.
-func (r *Report) keeps(rule *decode.Rule, row *Row) bool {
+// Keeps reports whether the host follows a rule with any message of a row.
+func (r *Report) Keeps(rule *decode.Rule, row *Row) bool {
 	return slices.ContainsFunc(r.Deviations, func(d *Deviation) bool { return d.Rule.Name == rule.Name && d.Of(row) > 0 })
 }
 
@@ -59,9 +55,7 @@ func (r *Report) settleLedger(catalog *decode.Catalog) {
 			r.entry(&h.Rule)
 		}
 	}
-	for _, rule := range []*decode.Rule{
-		ruleUnknown, ruleLoading, ruleObjects, rulePriority, ruleNames, ruleLeave, ruleFragments, ruleScores, ruleRequest, ruleUnread, ruleArrival,
-	} {
+	for _, rule := range r.others {
 		r.entry(rule)
 	}
 	for _, e := range r.Ledger {
@@ -81,27 +75,4 @@ func (r *Report) settleLedger(catalog *decode.Catalog) {
 			e.Status = "not seen"
 		}
 	}
-}
-
-// reformed reports whether a message that only hosts of the captured one's dialect
-// pass on did not come because the host does as the stock host does: it passes none
-// on. Of ships it sends updates of its own then.
-func (c *comparer) reformed(x *expect) bool {
-	if x.by != dialectModel || c.models&stockModel == 0 || x.alt != nil || !x.copied() || x.op == msg.OpStateUpdate && !c.simulates {
-		return false
-	}
-	row, rule := c.rep.row(x.typ, x.op), c.deviationOf(x, "extra")
-	if rule == ruleStrange || c.rep.keeps(rule, row) {
-		return false
-	}
-	row.Expected--
-	c.rep.fixes(rule, x.src.frame)
-	return true
-}
-
-// simulate notes that the host sends updates of ships that are not those of their
-// players.
-func (c *comparer) simulate(g *got) {
-	_, flags, ok := msg.UpdateHead(g.Body)
-	c.simulates = c.simulates || ok && g.standard() && flags&msg.DirtyPosition != 0
 }

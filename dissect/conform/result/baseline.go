@@ -1,4 +1,4 @@
-package conform
+package result
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // A Baseline lists what a host is known to do wrong, so that a check fails only on more.
@@ -20,6 +21,9 @@ type Baseline struct {
 }
 
 const baselineVersion = 1
+
+// IgnoredAcks is the kind of the finding that the host ignores acknowledgements.
+const IgnoredAcks = "ignored-acks"
 
 // fromNumber ends the name of a finding that is about high numbers only.
 const fromNumber = " from number %d"
@@ -115,7 +119,7 @@ func (b *Baseline) Accepts(a Accepted) bool {
 	}
 	e := b.Accepted[i]
 	e.met = true
-	return a.Count <= e.Count || float64(a.Count) <= trials{e.Of, e.Count}.most()*float64(a.Of)
+	return a.Count <= e.Count || float64(a.Count) <= measure.Trials{Of: e.Of, Failed: e.Count}.Most()*float64(a.Of)
 }
 
 // Tried notes that a thing would have been found if the host had done it.
@@ -177,7 +181,7 @@ func (b *Baseline) Judge(reports []*Report) {
 			c.Accepted = 0
 			for i := range c.Rows {
 				if accepts(c.listed(i)) {
-					c.Accepted += c.each[i].failed
+					c.Accepted += c.each[i].Failed
 				}
 			}
 		}
@@ -213,23 +217,21 @@ func (b *Baseline) tries(r *Report) {
 // triedWith notes that a finding could have been made, if the host's numbers went so far.
 func (a *Accepted) triedWith(numbers int64) {
 	from := int64(0)
-	_, _ = fmt.Sscanf(a.What, ignoredAcks+fromNumber, &from) // others begin at 0
+	_, _ = fmt.Sscanf(a.What, IgnoredAcks+fromNumber, &from) // others begin at 0
 	a.tried = a.tried || numbers > from
 }
 
 // listed returns what a baseline lists of the i-th message of a cause.
 func (c *Cause) listed(i int) Accepted {
-	return Accepted{Kind: c.Kind, What: strings.TrimPrefix(c.What, never), Message: c.Rows[i].Name, Count: c.each[i].failed, Of: c.each[i].of}
+	return Accepted{Kind: c.Kind, What: strings.TrimPrefix(c.What, never), Message: c.Rows[i].Name, Count: c.each[i].Failed, Of: c.each[i].Of}
 }
 
 // listed returns what a baseline lists of a finding. A host that ignores the
 // acknowledgements of numbers from 256 on is not one that ignores all.
 func (f *Finding) listed() Accepted {
 	what := f.Kind
-	if f.Kind == ignoredAcks {
-		if span := spanOf(f.Number); span > 0 {
-			what += fmt.Sprintf(fromNumber, spans[span-1])
-		}
+	if f.From > 0 {
+		what += fmt.Sprintf(fromNumber, f.From)
 	}
 	return Accepted{Kind: "finding", What: what}
 }
