@@ -299,11 +299,18 @@ type game struct {
 	lines     map[netip.AddrPort]*lineState
 	odd       map[oddKey]int // findings by kind and player
 	faults    map[faultKey]*Event
-	hashes    map[string]hashSeen // by class
-	teams     bool                // the mission has teams
-	closed    bool                // the host has said that it closes the game
-	log       []*Event            // as m.Events, in the order in which they were found
-	nameless  map[int][]nameless  // by player
+	hashes    map[string]hashSeen     // by class
+	teams     bool                    // the host counts for teams
+	scored    bool                    // the host has told scores of teams
+	followed  bool                    // another match of the capture came before
+	empty     bool                    // all players have left
+	goneIn    int                     // frame in which the last one left
+	restarted map[netip.AddrPort]bool // players whom the host told of the restart that began the match
+	guessed   bool                    // the end follows from silence, which may end
+	later     map[int]*HostSays       // scores after the end of the match, by player
+	closed    bool                    // the host has said that it closes the game
+	log       []*Event                // as m.Events, in the order in which they were found
+	nameless  map[int][]nameless      // by player
 	accidents map[int]accident
 	rates     map[rateKey]*rateState
 	unarmed   map[int]*unarmed // by player
@@ -326,7 +333,8 @@ func (g *game) begin() {
 	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[string]hashSeen{}
 	g.accidents, g.unarmed = map[int]accident{}, map[int]*unarmed{}
 	g.log, g.nameless, g.rates = nil, map[int][]nameless{}, map[rateKey]*rateState{}
-	g.teams, g.closed = false, false
+	g.teams, g.scored, g.closed, g.followed, g.empty, g.guessed = false, false, false, false, false, false
+	g.later, g.restarted, g.goneIn = map[int]*HostSays{}, nil, 0
 }
 
 // close ends the match for good.
@@ -340,7 +348,7 @@ func (g *game) close() {
 // seen takes note that there was a record.
 func (g *game) seen(r *dissect.Record, now float64) {
 	g.last = now
-	if now > g.m.End {
+	if now > g.m.End && !g.empty {
 		g.m.End = now
 	}
 	if len(g.ends) > 0 {
@@ -479,17 +487,31 @@ func (g *game) tells(r *dissect.Record) {
 		}
 	case *msg.TeamScore:
 		g.teamScore(r, m)
+	case *msg.EndGame:
+		if once(r) {
+			g.over(r, named(names.EndGameReasons, uint64(m.Reason)))
+		}
+	case *msg.RestartGame:
+		if once(r) {
+			g.restart(r)
+		}
 	}
 }
+
+// once reports whether the host's message is not a copy for another player of what
+// it says itself. Hosts can pass on a client's request to end or restart a match,
+// which has no effect before.
+func once(r *dissect.Record) bool { return first(r) || r.Author != nil }
 
 // noTeam and above are no teams.
 const noTeam = 16
 
 // settings learns the mission. A new mission begins a new match.
 func (g *game) settings(r *dissect.Record, m *msg.Settings) {
+	g.again() // in a log, which has no connections
 	mission := clip(wire.Text(m.Mission))
 	if g.m.Mission != "" && mission != g.m.Mission && len(g.m.Lives) > 0 {
-		g.next("another mission")
+		g.next(EndMission)
 	}
 	if g.m.Mission != mission {
 		g.m.Mission = mission
@@ -541,35 +563,40 @@ func number(n int) *int { return &n }
 
 // over takes note that the host ends the match.
 func (g *game) over(r *dissect.Record, reason string) {
-	t := g.b.now
-	if g.m.Over == nil {
-		g.m.Over, g.m.EndedBy = &t, reason
-	}
 	g.event(r.Datagram.Number, EventMatch, NoPlayer, wire.Untrusted("the host ends the match: "+reason))
+	g.end(r.Datagram.Number, g.b.now, reason)
 }
 
-// restart begins the next match with the players who are there.
+// sameRestart is for how many seconds a host tells players of a restart.
+const sameRestart = 30
+
+// restart begins the next match with the players who are there, unless the host
+// only tells another player of the last restart.
 func (g *game) restart(r *dissect.Record) {
+	_, client := r.Ends()
+	if told := g.restarted; told != nil && !told[client] && len(told) < MaxPlayers && g.b.now-g.m.Begin < sameRestart {
+		told[client] = true
+		return
+	}
 	g.event(r.Datagram.Number, EventMatch, NoPlayer, "the match restarts")
-	g.next("restart")
+	g.next(EndRestart)
+	g.restarted = map[netip.AddrPort]bool{client: true}
 }
 
 // next ends the match and begins the next one.
 func (g *game) next(why string) {
 	old := g.m
+	g.end(g.b.frame, g.b.now, why)
 	for i := range g.state {
 		g.endLife(i, g.b.now, "restarted")
 	}
 	g.b.endLap()
-	if old.EndedBy == "" {
-		old.EndedBy = why
-	}
 	g.close()
-	old.Open = false
 	g.begin()
+	g.followed = true
 	m := g.m
 	m.Dialect, m.Mission, m.Map, m.Rules, m.Name = old.Dialect, old.Mission, old.Map, old.Rules, old.Name
-	g.carry(old)
+	g.carry(old, why != EndLeft)
 }
 
 // finish computes the parts of a match that follow from others.
@@ -586,10 +613,11 @@ func (g *game) finish() {
 	}
 	links := g.b.meter.Links()
 	g.silent(links)
-	g.finishPlayers()
+	g.findVantage()
 	g.finishLines(links)
 	g.unusual()
-	m.lead()
+	g.soFar()
+	m.Open = m.Over == nil
 	g.describeNameless()
 	m.Events = make([]Event, len(g.log))
 	for i, e := range g.log {

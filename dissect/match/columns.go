@@ -18,7 +18,7 @@ import (
 // A field can have several columns, with their names joined by +: index and name
 // of a player, time of day and seconds of a moment, the parts of an array. The
 // sign = repeats the JSON tag. In tables, > names the field that the columns
-// follow, if that isn't the field before. After a comma comes omitempty, or inline
+// follow, if that isn't the field before. The key all names a column of all three. After a comma comes omitempty, or inline
 // for a struct whose columns take its place.
 //
 // The other tags are doc (a part for each column, between |), as (index, player,
@@ -124,8 +124,11 @@ type lister struct {
 // tag returns the parts of the field's tag for the output.
 func (l *lister) tag(f *reflect.StructField) (names, option, after string) {
 	tag := f.Tag.Get(l.output)
-	if tag == "=" {
+	switch tag {
+	case "=":
 		tag = f.Tag.Get(JSON)
+	case "":
+		tag = f.Tag.Get("all")
 	}
 	names, option, _ = strings.Cut(tag, ",")
 	names, after, _ = strings.Cut(names, ">")
@@ -326,5 +329,7 @@ type place struct {
 // computed are the columns without a field.
 var computed = map[string]func(m *Match) any{
 	"seconds": func(m *Match) any { return m.End - m.Begin },
-	"decided": func(m *Match) any { return m.Decided() },
+	"ending":  func(m *Match) any { return m.Ending() },
+	"grounds": func(m *Match) any { return m.Grounds() },
+	"verdict": func(m *Match) any { return m.Verdict(m.NameOf) },
 }

@@ -135,6 +135,7 @@ type fold struct {
 	chat    map[string]*chatLine
 	losses  []loss
 	seen    map[string]seenAt
+	over    bool // the host has ended the match: the rest counts for nothing
 }
 
 type seenAt struct {
@@ -149,6 +150,7 @@ type loss struct {
 	victim, killer string
 	object         int
 	kinds          map[string]bool
+	late           bool // after the end of the match
 }
 
 // repeated reports whether the same was told within five seconds over other
@@ -229,6 +231,10 @@ func (f *fold) add(m *message) {
 		}
 	case "ScoreChange":
 		f.change(m, host)
+	case "EndGame":
+		f.over = f.over || host
+	case "RestartGame":
+		f.over = f.over && !host
 	}
 }
 
@@ -270,6 +276,9 @@ func (f *fold) change(m *message, host bool) {
 		return
 	}
 	score := func(id, at int, value int) {
+		if f.over {
+			return
+		}
 		s := f.scores[id]
 		s[at] = fmt.Sprint(value)
 		f.scores[id] = s
@@ -313,7 +322,7 @@ func (f *fold) lose(m *message, victim, killer string, object int, kind string) 
 		break
 	}
 	f.dead[object] = true
-	f.losses = append(f.losses, loss{m.Rel, victim, killer, object, map[string]bool{kind: true}})
+	f.losses = append(f.losses, loss{m.Rel, victim, killer, object, map[string]bool{kind: true}, f.over})
 }
 
 // tell returns the results of the fold.
@@ -322,6 +331,9 @@ func (f *fold) tell() told {
 	kills, deaths := map[string]int{}, map[string]int{}
 	for _, l := range f.losses {
 		out.Losses = append(out.Losses, fmt.Sprintf("%.3f %s by %s", l.t, l.victim, l.killer))
+		if l.late {
+			continue
+		}
 		deaths[l.victim]++
 		if l.killer != "" && l.killer != l.victim {
 			kills[l.killer]++

@@ -61,7 +61,7 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 	if !g.room(itemKills) {
 		return nil
 	}
-	k := Kill{T: g.b.now, Frame: frame, Victim: victim, Killer: NoPlayer, Life: life}
+	k := Kill{T: g.b.now, Frame: frame, Victim: victim, Killer: NoPlayer, Life: life, After: g.m.Over != nil}
 	if life != NoLife {
 		l, s := &g.m.Lives[life], g.state[life]
 		k.Ship = l.Ship
@@ -74,7 +74,7 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 			l.End, s.wreck, s.lostAtHost = g.b.now, g.b.now+wreckTime, from != destroying
 		}
 	}
-	if victim != NoPlayer {
+	if victim != NoPlayer && !k.After {
 		g.m.Players[victim].Deaths++
 	}
 	g.m.Kills = append(g.m.Kills, k)
@@ -113,8 +113,13 @@ func (g *game) report(victim, life int, from source) (*Kill, *killState) {
 // credit gives a kill to a player.
 func (g *game) credit(k *Kill, killer int) {
 	k.Killer = killer
-	if killer != k.Victim {
-		g.m.Players[killer].Kills++
+	k.Friendly = g.friends(killer, k.Victim)
+	switch p := &g.m.Players[killer]; {
+	case g.m.Over != nil || killer == k.Victim: // the first has no effect any more
+	case k.Friendly:
+		p.TeamKills++
+	default:
+		p.Kills++
 	}
 	own := g.current(killer)
 	if own != NoLife {
@@ -309,11 +314,20 @@ func (g *game) hostSays(r *dissect.Record, id int32, kills, deaths, score *int32
 
 // score notes the host's score of a player.
 func (g *game) score(frame, player int, kills, deaths, score *int32) {
-	p := &g.m.Players[player]
-	if p.HostSays == nil {
-		p.HostSays = &HostSays{}
-	}
+	p, after := &g.m.Players[player], g.m.Over != nil
 	h := p.HostSays
+	if after {
+		if h = g.later[player]; h == nil {
+			h = &HostSays{}
+			if p.HostSays != nil {
+				*h = *p.HostSays
+			}
+			g.later[player] = h
+		}
+	} else if h == nil {
+		h = &HostSays{}
+		p.HostSays = h
+	}
 	changed := set(&h.Kills, kills)
 	changed = set(&h.Deaths, deaths) || changed
 	changed = set(&h.Score, score) || changed
@@ -321,10 +335,12 @@ func (g *game) score(frame, player int, kills, deaths, score *int32) {
 		return
 	}
 	h.Frame = frame
-	p.Score = h.Score
+	if !after {
+		p.Score = h.Score
+	}
 	if g.room(itemScores) {
 		g.m.Scores = append(g.m.Scores, Score{
-			T: g.b.now, Frame: frame, Player: player, Team: -1, Kills: h.Kills, Deaths: h.Deaths, Score: h.Score,
+			T: g.b.now, Frame: frame, Player: player, Team: -1, Kills: h.Kills, Deaths: h.Deaths, Score: h.Score, After: after,
 		})
 	}
 }
@@ -345,7 +361,8 @@ func (g *game) teamScore(r *dissect.Record, m *msg.TeamScore) {
 	if m.Team >= noTeam {
 		return
 	}
-	team := int(m.Team)
+	team, after := int(m.Team), g.m.Over != nil
+	g.scored = g.scored || !after
 	for i := len(g.m.Scores) - 1; i >= 0; i-- {
 		if s := &g.m.Scores[i]; s.Player == NoPlayer && s.Team == team {
 			if *s.Kills == int(m.Kills) && *s.Score == int(m.Score) {
@@ -356,7 +373,7 @@ func (g *game) teamScore(r *dissect.Record, m *msg.TeamScore) {
 	}
 	if g.room(itemScores) {
 		g.m.Scores = append(g.m.Scores, Score{
-			T: g.b.now, Frame: r.Datagram.Number, Player: NoPlayer, Team: team, Kills: number(int(m.Kills)), Score: number(int(m.Score)),
+			T: g.b.now, Frame: r.Datagram.Number, Player: NoPlayer, Team: team, Kills: number(int(m.Kills)), Score: number(int(m.Score)), After: after,
 		})
 	}
 }

@@ -35,8 +35,7 @@ func NewEvenings(names []string, all []*Match) (e Evenings) {
 }
 
 // League adds up the results of players by name, the best first. A match counts
-// for those who flew a ship in it. If it is decided, it is won by the leader, or
-// by all of the leading team.
+// for those who flew a ship in it.
 func League(all []*Match) []Standing {
 	byName := map[wire.Untrusted]*Standing{}
 	for _, m := range all {
@@ -70,42 +69,4 @@ func League(all []*Match) []Standing {
 		return cmp.Or(b.Wins-a.Wins, b.Kills-a.Kills, a.Deaths-b.Deaths, cmp.Compare(a.Name, b.Name))
 	})
 	return out
-}
-
-// Decided reports whether the match has ended within the capture: the host said
-// so, or all players left.
-func (m *Match) Decided() bool { return m.Over != nil || m.EndedBy != "" || !m.Open }
-
-// Result says who won, or who leads a match that isn't decided.
-func (m *Match) Result(name func(player int) wire.Untrusted) wire.Untrusted {
-	verb := wire.Untrusted(" leads")
-	if m.Decided() {
-		verb = " won"
-	}
-	var leaders []wire.Untrusted
-	for _, p := range m.Leaders {
-		leaders = append(leaders, name(p))
-	}
-	switch {
-	case m.LeadingTeam != nil:
-		return wire.Untrusted("Team "+digits(*m.LeadingTeam+1)) + verb
-	case len(leaders) == 0:
-		return "Nobody scored"
-	case len(leaders) == 1:
-		return leaders[0] + verb
-	}
-	return "Nobody" + verb + ": " + wire.Join(leaders, " and ") + " are equal"
-}
-
-// Won reports whether a player is the only leader of a match that is decided, or
-// of its leading team.
-func (m *Match) Won(player int) bool {
-	if !m.Decided() {
-		return false
-	}
-	if m.LeadingTeam != nil {
-		team := m.Players[player].Team
-		return team != nil && *team == *m.LeadingTeam
-	}
-	return len(m.Leaders) == 1 && m.Leaders[0] == player
 }

@@ -6,10 +6,9 @@ import (
 )
 
 // TestLeague adds up three evenings: one that Kirk won, one that a team won, and
-// one with a capture that ends while Sulu leads.
+// one without a winner.
 func TestLeague(t *testing.T) {
 	t.Parallel()
-	over, red, blue := 60.0, 0, 1
 	flown := func(n int) (lives []Life) {
 		for i := range n {
 			lives = append(lives, Life{Player: i})
@@ -18,15 +17,15 @@ func TestLeague(t *testing.T) {
 	}
 	evenings := []*Match{
 		{
-			Over: &over, Open: true, Leaders: []int{0}, Lives: flown(2),
+			Result: Result{Value: Won, Winners: []int{0}}, Lives: flown(2),
 			Players: []Player{{Name: "Kirk", Kills: 3}, {Name: "Sulu", Kills: 1, Deaths: 3}, {Name: "Watcher"}},
 		},
 		{
-			EndedBy: "time", LeadingTeam: &red, Leaders: []int{1}, Lives: flown(3),
-			Players: []Player{{Name: "Kirk", Team: &red}, {Name: "Sulu", Kills: 2, Team: &blue}, {Name: "Uhura", Team: &red}},
+			Result: Result{Value: Won, Winners: []int{0, 2}}, Lives: flown(3),
+			Players: []Player{{Name: "Kirk"}, {Name: "Sulu", Kills: 2}, {Name: "Uhura"}},
 		},
 		{
-			Open: true, Leaders: []int{0}, Lives: flown(2),
+			Result: Result{Value: Draw}, Leaders: []int{0}, Lives: flown(2),
 			Players: []Player{{Name: "Sulu", Kills: 5}, {Name: "Kirk", Deaths: 5}},
 		},
 	}

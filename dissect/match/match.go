@@ -31,22 +31,26 @@ type Match struct {
 	Map     string         `json:"map,omitempty" page:"map" table:"=" doc:"star system"`
 	Rules   Rules          `json:"rules" table:",inline"`
 
-	Origin  time.Time // of all times in seconds: the first frame of the capture
-	Begin   float64   `json:"begin+begin_t" page:"begin" table:"begin_ts" doc:"first sign of the match"`
-	End     float64   `json:"end+end_t" page:"end" table:"end_ts" doc:"its last sign"`
-	_       float64   `table:"seconds" doc:"between the two"`
-	Over    *float64  `json:"over_t,omitempty" page:"over,omitempty" table:"=" doc:"when the host ended it, in seconds since the first frame"` // play may go on
-	EndedBy string    `json:"ended_by,omitempty" page:"=" table:"=" doc:"the host's reason"`
-	Late    bool      `json:"late,omitempty" page:"=" table:"begins_late" doc:"the capture begins within the match"`
-	Open    bool      `json:"open,omitempty" table:"open" doc:"the capture ends within the match"`
-	Vantage int       `json:"captured_at,omitempty" page:"vantage" table:"captured_at+captured_at_host>_" as:"place" doc:"player at whose computer the capture was made|the capture was made at the host"` // index of the player who made the capture, VantageHost or VantageUnknown
+	Origin  time.Time      // of all times in seconds: the first frame of the capture
+	Begin   float64        `json:"begin+begin_t" page:"begin" table:"begin_ts" doc:"first sign of the match"`
+	End     float64        `json:"end+end_t" page:"end" table:"end_ts" doc:"its last sign"`
+	_       float64        `table:"seconds" doc:"between the two"`
+	Over    *float64       `json:"over_t,omitempty" page:"over,omitempty" table:"=" doc:"end of the match, in seconds since the first frame"` // play may go on
+	EndedBy string         `json:"ended_by,omitempty" page:"=" table:"=" doc:"the host's reason, [restart], [another mission], [the host closed the game] or [all players left]"`
+	Late    bool           `json:"late,omitempty" page:"=" table:"begins_late" doc:"the capture begins within the match"`
+	Open    bool           `json:"open,omitempty" table:"open" doc:"the capture ends within the match"`
+	Teams   bool           `json:"team_match,omitempty" page:"team_match,omitempty" table:"team_match" doc:"players play in teams"`
+	Result  Result         `json:"result" page:"outcome" table:",inline"`
+	_       wire.Untrusted `all:"ending" doc:"how the match ended, in words"`
+	_       wire.Untrusted `all:"verdict" doc:"the result in words"`
+	_       wire.Untrusted `all:"grounds,omitempty" doc:"what the result rests on, in words"`
+	Vantage int            `json:"captured_at,omitempty" page:"vantage" table:"captured_at+captured_at_host>_" as:"place" doc:"player at whose computer the capture was made|the capture was made at the host"` // index of the player who made the capture, VantageHost or VantageUnknown
 
 	// Leaders are several if they are equal, and empty if no player has any score or
-	// kill. LeadingTeam is nil without teams and if teams are equal. They won if
-	// the match is [Match.Decided].
-	Leaders     []int `json:"leaders,omitempty" page:"=" table:"=" doc:"players with the highest score, or else the most kills"`
+	// kill, and in a match with teams. LeadingTeam is nil without teams and if teams
+	// are equal. Result says whether they won.
+	Leaders     []int `json:"leaders,omitempty" page:"=" table:"=" doc:"players with the highest score, or else the most kills, at the end of the match"`
 	LeadingTeam *int  `json:"leading_team,omitempty" page:"=" table:"=" doc:"of a match with teams"`
-	_           bool  `page:"decided" table:"decided" doc:"the leaders won"`
 
 	Players []Player  `json:"players" table:"=" index:"player" doc:"a player of a match"`
 	Lives   []Life    `json:"lives" table:"=" index:"life" doc:"a ship of a player, from its creation to its end"`
@@ -121,13 +125,16 @@ type Player struct {
 	Left    *float64         `json:"left,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
 	LeftHow string           `json:"left_how,omitempty" page:"=" table:"=" doc:"[disconnect], [host], [closed], [silence], or the host's reason"`
 	Stays   int              `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
+	refused bool             // by the host, and not let in since
 
-	Kills    int       `json:"kills" page:"=" table:"=" doc:"counted in the capture"`
-	Deaths   int       `json:"deaths" page:"=" table:"=" doc:"counted in the capture"`
-	Score    *int      `json:"score,omitempty" page:"=" table:"=" doc:"the last that the host gave"`
-	HostSays *HostSays `json:"host_says,omitempty" page:"=" table:",inline"`
-	Damage   *float64  `json:"damage,omitempty" page:"=" table:"damage_done" digits:"6 0" doc:"done to ships of others (OpenBC)"` // as the clients' damage messages tell
-	Shots    int       `json:"shots" page:"=" table:"=" doc:"fired"`
+	// Up to the end of the match.
+	Kills     int       `json:"kills" page:"=" table:"=" doc:"counted in the capture, up to the end of the match"`
+	Deaths    int       `json:"deaths" page:"=" table:"=" doc:"counted in the capture, up to the end of the match"`
+	TeamKills int       `json:"team_kills,omitempty" page:"=" table:"team_kills" doc:"kills of players of the same team, which [kills] doesn't count"`
+	Score     *int      `json:"score,omitempty" page:"=" table:"=" doc:"the last that the host gave before the end of the match"`
+	HostSays  *HostSays `json:"host_says,omitempty" page:"=" table:",inline"`
+	Damage    *float64  `json:"damage,omitempty" page:"=" table:"damage_done" digits:"6 0" doc:"done to ships of others (OpenBC)"` // as the clients' damage messages tell
+	Shots     int       `json:"shots" page:"=" table:"=" doc:"fired"`
 }
 
 // The ways in which players leave by themselves.
@@ -218,6 +225,8 @@ type Kill struct {
 	With     string      `json:"killer_ship,omitempty" page:"with,omitempty" table:"=" doc:"class of the killer's ship"`
 	At       *[3]float32 `json:"at,omitempty" page:"=" table:"x+y+z" digits:"3 2" doc:"place of the ship"`
 	Life     int         `json:"life,omitempty" page:"=" table:"=" as:"index" doc:"index of the ship in [lives]"` // NoLife if not known
+	After    bool        `json:"after_end,omitempty" page:"=" table:"after_end" doc:"after the end of the match: it counts for nothing"`
+	Friendly bool        `json:"team_kill,omitempty" page:"=" table:"team_kill" doc:"of a player of the killer's team"`
 	Assists  []Assist    `json:"assists,omitempty" page:"=" table:"assists+assist_scores" doc:"other players in the score change|their scores from then on"`
 }
 
@@ -236,6 +245,7 @@ type Score struct {
 	Kills  *int    `json:"kills,omitempty" table:"=" doc:"kills"`
 	Deaths *int    `json:"deaths,omitempty" table:"=" doc:"deaths"`
 	Score  *int    `json:"score,omitempty" table:"=" doc:"score"`
+	After  bool    `json:"after_end,omitempty" table:"after_end" doc:"after the end of the match: it counts for nothing"`
 }
 
 // A Shot is a weapon that is fired.

@@ -1,8 +1,6 @@
 package match
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -21,6 +19,7 @@ func (g *game) connection(r *dissect.Record) {
 	switch m := r.Message.(type) {
 	case *transport.Accept:
 		if _, client := r.Ends(); r.Dir == dissect.FromHost && len(g.who.accepted) < MaxPlayers {
+			g.again()
 			g.who.accepted[client] = accepted{g.b.now, frame}
 			g.meet(r) // if the client has been there before
 		}
@@ -48,15 +47,14 @@ func (g *game) closes(frame int) {
 	g.closed = true
 	g.event(frame, EventMatch, NoPlayer, "the host closes the game")
 	t := g.b.now
-	if g.m.EndedBy == "" {
-		g.m.EndedBy = "the host closed the game"
-	}
+	g.end(frame, t, EndClosed)
 	for i := range g.m.Players {
 		if p := &g.m.Players[i]; p.Left == nil {
 			p.Left, p.LeftHow = &t, LeftClosed
 			g.endLives(i, t)
 		}
 	}
+	g.endLeft(frame)
 }
 
 // boot folds the host's refusal or removal of a player.
@@ -72,6 +70,7 @@ func (g *game) boot(r *dissect.Record, m *transport.Boot) {
 		name := wire.Untrusted(client.String())
 		if p != NoPlayer {
 			name = g.m.NameOf(p)
+			g.m.Players[p].refused = true
 		}
 		g.event(r.Datagram.Number, EventRefused, p, name+" is refused: "+wire.Untrusted(reason))
 		return
@@ -96,7 +95,7 @@ func (g *game) joins(t float64, frame, i int) {
 	if p.Joined == nil {
 		p.Joined = &t
 	}
-	p.Left, p.LeftHow = nil, ""
+	p.Left, p.LeftHow, p.refused, g.empty = nil, "", false, false
 	p.Stays++
 	text := wire.Untrusted(" joins")
 	if again {
@@ -160,7 +159,7 @@ func (g *game) leaves(frame, i int, how string) {
 	}
 	p := &g.m.Players[i]
 	t := g.b.now
-	p.Left, p.LeftHow = &t, how
+	p.Left, p.LeftHow, g.goneIn = &t, how, frame
 	g.endLives(i, t)
 	text := wire.Untrusted(" leaves")
 	switch how {
@@ -169,6 +168,7 @@ func (g *game) leaves(frame, i int, how string) {
 		text = " is put out: " + wire.Untrusted(how)
 	}
 	g.event(frame, EventLeave, i, g.m.NameOf(i)+text)
+	g.endLeft(frame)
 }
 
 // endLives ends the lives of a player who leaves.
@@ -198,8 +198,11 @@ func (g *game) silent(links []measure.Link) {
 	}
 }
 
-// unsilent undoes silent.
+// unsilent undoes silent, and the end of the match that followed from it.
 func (g *game) unsilent() {
+	if g.guessed {
+		g.m.Over, g.m.EndedBy, g.guessed = nil, "", false
+	}
 	for i := range g.m.Players {
 		if p := &g.m.Players[i]; p.LeftHow == LeftSilent {
 			p.Left, p.LeftHow = nil, ""
@@ -232,70 +235,15 @@ func (g *game) captured() (n int) {
 	return n
 }
 
-// finishPlayers tells whether the capture holds the whole match, and where it
-// was made: only the host has connections with several players.
-func (g *game) finishPlayers() {
+// findVantage tells where the capture was made: only the host has connections with
+// several players.
+func (g *game) findVantage() {
 	m := g.m
-	m.Open, m.Late, m.Vantage = false, false, VantageUnknown
-	for i := range m.Players {
-		m.Open = m.Open || m.Players[i].Left == nil && m.Players[i].Joined != nil
-	}
-	for i := range m.Lives {
-		m.Late = m.Late || m.Lives[i].Late
-	}
+	m.Vantage = VantageUnknown
 	switch n := g.captured(); {
 	case n > 1:
 		m.Vantage = VantageHost
 	case n == 1 && len(m.Players) > 1:
 		m.Vantage = slices.IndexFunc(m.Players, func(p Player) bool { return p.Address.IsValid() })
-	}
-}
-
-// standing is what decides who leads.
-type standing struct{ score, kills int }
-
-func (s standing) compare(t standing) int {
-	return cmp.Or(cmp.Compare(s.score, t.score), cmp.Compare(s.kills, t.kills))
-}
-
-// lead finds the leader: by the host's scores, or else by kills.
-func (m *Match) lead() {
-	m.Leaders, m.LeadingTeam = nil, nil
-	var best standing
-	counted := map[int]int{} // kills by team
-	for i := range m.Players {
-		p := &m.Players[i]
-		own := standing{kills: p.Kills}
-		if p.Score != nil {
-			own.score = *p.Score
-		}
-		if h := p.HostSays; h != nil && h.Kills != nil {
-			own.kills = max(own.kills, *h.Kills)
-		}
-		switch c := own.compare(best); {
-		case own == standing{}:
-		case c > 0:
-			best, m.Leaders = own, []int{i}
-		case c == 0:
-			m.Leaders = append(m.Leaders, i)
-		}
-		if p.Team != nil {
-			counted[*p.Team] += p.Kills
-		}
-	}
-	teams := map[int]standing{}
-	for i := range m.Scores {
-		if s := &m.Scores[i]; s.Player == NoPlayer && s.Team >= 0 {
-			teams[s.Team] = standing{*s.Score, *s.Kills} // of teams the host sends both
-		}
-	}
-	for team, kills := range counted {
-		now := teams[team]
-		now.kills = max(now.kills, kills)
-		teams[team] = now
-	}
-	order := slices.SortedFunc(maps.Keys(teams), func(a, b int) int { return cmp.Or(teams[b].compare(teams[a]), a-b) })
-	if len(order) > 1 && teams[order[0]] != teams[order[1]] {
-		m.LeadingTeam = &order[0]
 	}
 }

@@ -110,8 +110,8 @@ func TestHostCloses(t *testing.T) {
 			t.Errorf("%s left by %q", p.Name, p.LeftHow)
 		}
 	}
-	last := m.Events[len(m.Events)-1]
-	if m.EndedBy == "" || m.Open || last.Text != "the host closes the game" {
+	last := m.Events[len(m.Events)-2] // then comes the result
+	if m.EndedBy != match.EndClosed || m.Open || last.Text != "the host closes the game" {
 		t.Errorf("ended by %q, open: %v; the last event is %q", m.EndedBy, m.Open, last.Text)
 	}
 }
@@ -142,8 +142,8 @@ func TestLateAtClient(t *testing.T) {
 			ships = append(ships, m.Lives[i].Ship)
 		}
 	}
-	// Frame 11454 destroys the Keldon.
-	if !slices.Equal(ships, []string{"Keldon", "Bird of Prey"}) || m.Players[m.Vantage].Deaths != 1 || m.Players[m.Vantage].LeftHow != match.LeftItself {
+	// Frame 11454 destroys the Keldon, after the end of the match.
+	if !slices.Equal(ships, []string{"Keldon", "Bird of Prey"}) || m.Players[m.Vantage].Deaths != 0 || len(m.Kills) != 1 || !m.Kills[0].After || m.Players[m.Vantage].LeftHow != match.LeftItself {
 		t.Errorf("got %v and %+v", ships, m.Players[m.Vantage])
 	}
 }

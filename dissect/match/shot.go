@@ -3,20 +3,14 @@ package match
 import (
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// action folds what happens once: the end of a match, chat, and the actions of
-// ships. Hosts pass most of these messages on unchanged.
+// action folds what happens once: chat, and the actions of ships. Hosts pass most of these messages on unchanged.
 func (g *game) action(r *dissect.Record) {
 	switch m := r.Message.(type) {
-	case *msg.EndGame:
-		g.over(r, named(names.EndGameReasons, uint64(m.Reason)))
-	case *msg.RestartGame:
-		g.restart(r)
 	case *msg.Chat:
 		g.says(r, m, false)
 	case *msg.TeamChat:
@@ -105,7 +99,9 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 		player = from
 	}
 	if player != NoPlayer {
-		g.m.Players[player].Shots++
+		if g.m.Over == nil {
+			g.m.Players[player].Shots++
+		}
 		g.rate(r.Datagram.Number, life, kind)
 	}
 	if !g.room(itemShots) {
@@ -181,7 +177,7 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 	if by == NoPlayer || !ok {
 		return
 	}
-	if g.m.Lives[target].Player != by {
+	if g.m.Lives[target].Player != by && g.m.Over == nil {
 		p := &g.m.Players[by]
 		if p.Damage == nil {
 			p.Damage = new(float64)

@@ -293,7 +293,7 @@ func (g *game) unite(a, b int) int {
 		p.Left, p.LeftHow = nil, ""
 	}
 	p.Stays = max(p.Stays, q.Stays)
-	p.Kills, p.Deaths, p.Shots = p.Kills+q.Kills, p.Deaths+q.Deaths, p.Shots+q.Shots
+	p.Kills, p.Deaths, p.TeamKills, p.Shots = p.Kills+q.Kills, p.Deaths+q.Deaths, p.TeamKills+q.TeamKills, p.Shots+q.Shots
 	if h := q.HostSays; h != nil && (p.HostSays == nil || p.HostSays.Frame < h.Frame) {
 		p.HostSays, p.Score = h, q.Score
 	}
@@ -357,6 +357,12 @@ func (g *game) each(at func(player *int)) {
 	for i := range m.Unusual {
 		at(&m.Unusual[i].Player)
 	}
+	at(&m.Result.Winner)
+	for _, list := range [][]int{m.Result.Winners, m.Leaders} {
+		for i := range list {
+			at(&list[i])
+		}
+	}
 	for class, h := range g.hashes {
 		at(&h.player)
 		g.hashes[class] = h
@@ -366,7 +372,7 @@ func (g *game) each(at func(player *int)) {
 	renumber(w.players, at)
 	renumber(w.clients, at)
 	renumber(w.strangers, at)
-	g.nameless, g.accidents, g.unarmed = keys(g.nameless, at), keys(g.accidents, at), keys(g.unarmed, at)
+	g.nameless, g.accidents, g.unarmed, g.later = keys(g.nameless, at), keys(g.accidents, at), keys(g.unarmed, at), keys(g.later, at)
 	g.indexOdd()
 }
 
@@ -394,13 +400,13 @@ func keys[V any](of map[int]V, at func(*int)) map[int]V {
 	return out
 }
 
-// carry takes the players who are there into the next match.
-func (g *game) carry(old *Match) {
+// carry takes the players who are there into the next match, if any are.
+func (g *game) carry(old *Match, present bool) {
 	at := make([]int, len(old.Players))
 	for i := range old.Players {
 		p := &old.Players[i]
 		at[i] = NoPlayer
-		if p.Left != nil {
+		if p.Left != nil || !present {
 			continue
 		}
 		at[i] = len(g.m.Players)

@@ -18,7 +18,7 @@ import (
 
 // Schema is the number of the description in docs/json.md. It counts changes
 // that break scripts.
-const Schema = 1
+const Schema = 2
 
 // Options choose the contents of lines.
 type Options struct {

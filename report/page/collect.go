@@ -19,16 +19,15 @@ type pageData struct {
 
 type pageMatch struct {
 	*match.Match
-	Mission string         `page:"mission"`
-	Rules   []string       `page:"rules"`
-	Origin  int64          `page:"origin"` // Unix time in milliseconds
-	Result  wire.Untrusted `page:"result"`
-	Teams   []pageTeam     `page:"teams"`
-	Players []pagePlayer   `page:"players"`
-	Lives   []pageLife     `page:"lives"`
-	Lines   []pageLine     `page:"lines"`
-	Shots   int            `page:"shots"` // rows of the columns
-	Evicted int            `page:"evicted,omitempty"`
+	Mission string       `page:"mission"`
+	Rules   []string     `page:"rules"`
+	Origin  int64        `page:"origin"` // Unix time in milliseconds
+	Teams   []pageTeam   `page:"teams"`
+	Players []pagePlayer `page:"players"`
+	Lives   []pageLife   `page:"lives"`
+	Lines   []pageLine   `page:"lines"`
+	Shots   int          `page:"shots"` // rows of the columns
+	Evicted int          `page:"evicted,omitempty"`
 }
 
 type pageTeam struct {
@@ -74,7 +73,7 @@ func collect(all []*match.Match, o match.Evenings, c *columns) *pageData {
 
 func collectMatch(m *match.Match, flights map[*match.Life][]match.Sample, c *columns) pageMatch {
 	p := pageMatch{
-		Match: m, Mission: mission(m.Mission.Raw()), Rules: rules(&m.Rules), Origin: m.Origin.UnixMilli(), Result: m.Result(m.NameOf), Teams: teams(m), Shots: len(m.Shots),
+		Match: m, Mission: mission(m.Mission.Raw()), Rules: rules(&m.Rules), Origin: m.Origin.UnixMilli(), Teams: teams(m), Shots: len(m.Shots),
 	}
 	m.Evicted.Each(func(_ string, n int) { p.Evicted += n })
 	for i := range m.Players {
@@ -127,7 +126,7 @@ func teams(m *match.Match) []pageTeam {
 	}
 	for _, s := range m.Scores {
 		for i := range out {
-			if s.Player == match.NoPlayer && s.Team == out[i].Team && s.Score != nil {
+			if s.Player == match.NoPlayer && !s.After && s.Team == out[i].Team && s.Score != nil {
 				out[i].Score = s.Score
 			}
 		}

@@ -316,7 +316,7 @@ function replay(m) {
     h('div', { class: 'roster', role: 'group', 'aria-label': 'Ships; choose one to follow' }, app.seats.map((r) => r.e)),
     h('div', { class: 'transport' }, h('div', { class: 'deck' }, m.kills.length ? toKill(-1, 'Previous kill', '‹◆') : null, app.button, m.kills.length ? toKill(1, 'Next kill', '◆›') : null),
       h('div', { class: 'now' }, app.now, h('small', null, `of ${clock(m.end)}`)), app.bar, speed,
-      h('div', { class: 'legend' }, key('▮', 'shots'), m.kills.length ? key('◆', 'kill, in the killer’s colour') : null, m.chat.length ? key('●', 'chat') : null, m.over !== undefined ? h('span', null, h('b', { class: 'over', 'aria-hidden': 'true' }, '|'), ' the host ends the match') : null,
+      h('div', { class: 'legend' }, key('▮', 'shots'), m.kills.length ? key('◆', 'kill, in the killer’s colour') : null, m.chat.length ? key('●', 'chat') : null, m.over !== undefined ? h('span', null, h('b', { class: 'over', 'aria-hidden': 'true' }, '|'), ' the match ends') : null,
         h('span', { class: 'keys' }, h('kbd', null, 'Space'), ' play ', h('kbd', null, '←'), h('kbd', null, '→'), ' a second ', h('kbd', null, '['), h('kbd', null, ']'), ' kills ', h('kbd', null, 'T'), ' top ', h('kbd', null, 'F'), ' follow ', h('kbd', null, '0'), ' fit; drag to turn, double click to follow'))));
   app.scene = new Scene(canvas);
   app.scene.load(m);

@@ -46,8 +46,8 @@ type shown struct {
 	League   []struct{ Name string }
 	Matches  []struct {
 		Server, Map string
-		Result      string
-		Decided     bool
+		Verdict     string
+		Ending      string
 		EndedBy     string `json:"ended_by"`
 		Players     []struct{ Name string }
 		Lives       []struct {
@@ -72,24 +72,22 @@ func dataOf(t *testing.T, page string) (d shown) {
 }
 
 // TestResult has matches with one leader. The page says what the report on the
-// terminal says: a match that the host ended or that all players left is won.
+// terminal says.
 func TestResult(t *testing.T) {
 	over, team := 9.0, 1
 	ann := []match.Player{{Name: "Ann"}, {Name: "Ben"}}
 	for _, tt := range []struct {
 		match.Match
-		result  string
-		decided bool
+		verdict, ending string
 	}{
-		{match.Match{Over: &over, Open: true}, "Ann won", true},
-		{match.Match{EndedBy: "restart", Open: true}, "Ann won", true},
-		{match.Match{}, "Ann won", true}, // all left
-		{match.Match{Open: true}, "Ann leads", false},
-		{match.Match{LeadingTeam: &team}, "Team 2 won", true},
+		{match.Match{Over: &over, EndedBy: "time up", Result: match.Result{Value: match.Won}}, "Ann won", "The host ended it at 0:09.0: time up"},
+		{match.Match{Over: &over, EndedBy: match.EndRestart, Result: match.Result{Value: match.Undecided}}, "Undecided: Ann led", "The host restarted it at 0:09.0"},
+		{match.Match{Open: true}, "Unknown: Ann leads", "The capture ends before the match does"},
+		{match.Match{Over: &over, EndedBy: "time up", Teams: true, LeadingTeam: &team, Result: match.Result{Value: match.Won, Frame: 7}}, "Team 2 won", "The host ended it at 0:09.0 (frame 7): time up"},
 	} {
 		tt.Players, tt.Leaders = ann, []int{0}
-		if m := dataOf(t, write(t, []*match.Match{&tt.Match}, match.Evenings{})).Matches[0]; m.Result != tt.result || m.Decided != tt.decided {
-			t.Errorf("the page says %q, decided %v; want %q, %v", m.Result, m.Decided, tt.result, tt.decided)
+		if m := dataOf(t, write(t, []*match.Match{&tt.Match}, match.Evenings{})).Matches[0]; m.Verdict != tt.verdict || m.Ending != tt.ending {
+			t.Errorf("the page says %q and %q; want %q and %q", m.Verdict, m.Ending, tt.verdict, tt.ending)
 		}
 	}
 }

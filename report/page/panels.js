@@ -37,6 +37,12 @@ const frameOf = (app, m, { frame }) => (app.toFrame
   ? h('button', { type: 'button', class: 'time', 'aria-label': `Messages of frame ${frame}`, onclick: (e) => { e.stopPropagation(); app.toFrame(m, frame); } }, String(frame))
   : String(frame));
 
+// topMark marks the player or the team at the top.
+const topMark = (m) => {
+  const word = m.outcome.value === 'winner' ? 'Won' : m.over === undefined ? 'Leads' : 'Led';
+  return h('span', { class: 'star', title: word, 'aria-label': word.toLowerCase(), role: 'img' }, '★');
+};
+
 const killLead = 2; // seconds of the fight before a kill
 
 function scoreBoard(app, m) {
@@ -61,7 +67,7 @@ function scoreBoard(app, m) {
     const says = p.host_says, differs = (k) => (says && says[k] !== undefined && says[k] !== p[k] ? h('span', { class: 'differs', title: `The host says ${says[k]}` }, `host ${says[k]}`) : null);
     const span = p.joined === undefined && p.left === undefined ? none : [p.joined === undefined ? 'from before' : timeButton(app, p.joined, 0, clock(p.joined, 0)), ' – ', p.left === undefined ? 'end' : timeButton(app, p.left, 0, clock(p.left, 0)), p.left_how ? h('span', { class: 'faint' }, ' ' + p.left_how) : null];
     const ships = () => h('span', { class: 'ships' }, [...seen].map(([ship, n]) => h('span', null, icon(ship), readable(ship) + (n > 1 ? ` × ${n}` : ''))));
-    const star = m.leading_team === undefined && m.leaders?.includes(m.players.indexOf(p)) ? h('span', { class: 'star', title: 'Leads', 'aria-label': 'leads', role: 'img' }, '★') : null;
+    const star = m.leading_team === undefined && m.leaders?.includes(m.players.indexOf(p)) ? topMark(m) : null;
     const all = {
       Player: h('th', { scope: 'row' }, star, h('bdi', { class: 'cut', title: p.name.length > 18 ? p.name : null }, p.name), p.names && p.names.length > 1 ? h('span', { class: 'faint' }, ' was ', h('bdi', { class: 'cut' }, p.names.slice(0, -1).join(', '))) : null, seen.size ? h('div', { class: 'narrow' }, ships()) : null),
       Ships: h('td', { class: 'wide' }, ships()),
@@ -90,7 +96,7 @@ function scoreBoard(app, m) {
       for (const t of teams) {
         const totals = { Kills: sum(t.list, 'kills'), Deaths: sum(t.list, 'deaths'), Score: t.score, Damage: damaged ? sum(t.list, 'damage') : undefined, Shots: sum(t.list, 'shots') };
         groups.push(h('tbody', null, h('tr', { class: `team k${t.team % 8}` }, columns.map((c, i) =>
-          i === 0 ? h('th', { scope: 'rowgroup' }, t.team === m.leading_team ? h('span', { class: 'star', title: 'Leads', 'aria-label': 'leads', role: 'img' }, '★') : null, `Team ${t.team + 1}`) : h('td', { class: 'num soft' + (c.wide ? ' wide' : '') }, c.name in totals ? value(totals[c.name], grouped) : ''))), order(t.list).map(row)));
+          i === 0 ? h('th', { scope: 'rowgroup' }, t.team === m.leading_team ? topMark(m) : null, `Team ${t.team + 1}`) : h('td', { class: 'num soft' + (c.wide ? ' wide' : '') }, c.name in totals ? value(totals[c.name], grouped) : ''))), order(t.list).map(row)));
       }
       const rest = m.players.filter((p) => p.team === undefined);
       if (rest.length) groups.push(h('tbody', null, order(rest).map(row)));
@@ -106,10 +112,10 @@ function hero(m) {
   const place = m.vantage === -2 ? 'captured at the host' : m.vantage >= 0 ? ['captured at ', h('bdi', { class: 'cut' }, nameOf(m, m.vantage))] : null;
   const parts = [m.server && h('bdi', null, m.server), h('time', { datetime: new Date(m.origin + m.begin * 1000).toISOString() }, date(m.origin + m.begin * 1000)), `${clock(m.end - m.begin, 0)} long`, plural(m.players.length, 'player'), ...m.rules, place];
   const scores = m.teamed && m.teams.length > 1 && m.teams.some((t) => t.score) ? m.teams.map((t) => grouped(t.score || 0)).join(' : ') : null;
-  const notes = [lead(m), m.over !== undefined ? `The host ended it at ${clock(m.over, 0)}${m.ended_by ? ': ' + m.ended_by : ''}` : m.decided ? null : 'The capture ends before the match', m.late ? 'it begins within the match' : null].filter(Boolean).join(' · ');
+  const notes = [lead(m), m.ending, m.grounds].filter(Boolean).join(' · ');
   return h('header', { class: 'hero' },
     h('div', null, h('h1', null, h('bdi', null, m.map || 'Unknown map'), m.mission && h('small', null, h('bdi', null, m.mission))), h('p', { class: 'meta' }, parts.filter(Boolean).map((p) => h('span', null, p)))),
-    h('p', { class: 'result' }, h('bdi', null, m.result), scores && ` ${scores}`, notes && h('span', { class: 'sub' }, notes)));
+    h('p', { class: 'result' }, h('bdi', null, m.verdict), scores && ` ${scores}`, notes && h('span', { class: 'sub' }, notes)));
 }
 
 // A chart has the time of the match as its axis; a click goes to the moment.
@@ -278,7 +284,7 @@ function evenings(data, show) {
     h('tbody', null, data.matches.map((m, i) => h('tr', { class: 'go', onclick: () => show(i) },
       h('th', { scope: 'row' }, h('button', { type: 'button', class: 'time', 'aria-label': `Show match ${i + 1}`, onclick: (e) => { e.stopPropagation(); show(i); } }, String(i + 1))),
       h('td', null, date(m.origin + m.begin * 1000)), h('td', null, h('bdi', { class: 'cut' }, m.map || 'unknown map')), h('td', { class: 'num wide' }, clock(m.end - m.begin, 0)),
-      h('td', { class: 'num wide' }, String(m.players.length)), h('td', { class: 'num' }, String(m.kills.filter((k) => k.killer >= 0).length)), h('td', null, h('bdi', { class: 'cut' }, m.result))))))));
+      h('td', { class: 'num wide' }, String(m.players.length)), h('td', { class: 'num' }, String(m.kills.filter((k) => k.killer >= 0 && !k.after_end).length)), h('td', null, h('bdi', { class: 'cut' }, m.verdict))))))));
 }
 
 function league(data) {

@@ -122,23 +122,14 @@ func (s *sessionPage) overview(all []*match.Match) {
 	for i, m := range all {
 		n := 0
 		for k := range m.Kills {
-			if m.Kills[k].Killer != match.NoPlayer {
+			if m.Kills[k].Killer != match.NoPlayer && !m.Kills[k].After {
 				n++
 			}
 		}
-		addRow(table, strconv.Itoa(i+1), m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"), minutes(m.End-m.Begin), s.short(wire.Untrusted(m.Map)),
+		addRow(table, strconv.Itoa(i+1), m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"), match.Minutes(m.End-m.Begin), s.short(wire.Untrusted(m.Map)),
 			strconv.Itoa(len(m.Players)), strconv.Itoa(n), s.result(m))
 	}
 	s.table(table)
-}
-
-// minutes returns a time as minutes and seconds.
-func minutes(t float64) string {
-	tenths := int64(t*10 + 0.5)
-	if tenths < 0 {
-		return "-" + minutes(-t)
-	}
-	return fmt.Sprintf("%d:%02d.%d", tenths/600, tenths/10%60, tenths%10)
 }
 
 // match writes one match.
@@ -158,8 +149,12 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 	}
 	s.flow("", fmt.Sprintf("%s (%s)", title, m.Host), green)
 	s.line("%s, %s long%s; %s", m.Clock(m.Begin).UTC().Format("2006-01-02 15:04:05 UTC"),
-		minutes(m.End-m.Begin), rules(&m.Rules), s.vantage(m))
-	s.line("%s", s.ended(m)+s.result(m)+".")
+		match.Minutes(m.End-m.Begin), rules(&m.Rules), s.vantage(m))
+	result := fmt.Sprintf("%s. %s.", m.Ending(), s.result(m))
+	if grounds := m.Grounds(); grounds != "" {
+		result += fmt.Sprintf(" %s.", grounds)
+	}
+	s.line("%s", result)
 	switch idle := n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0; {
 	case s.events:
 		s.line("")
@@ -170,7 +165,14 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 	default:
 		s.line("")
 		s.players(m)
-		s.kills(m)
+		counting := slices.IndexFunc(m.Kills, func(k match.Kill) bool { return k.After })
+		if counting < 0 {
+			counting = len(m.Kills)
+		}
+		if s.kills(m, "Kills", m.Kills[:counting]); counting == 0 {
+			s.head("No ship was lost")
+		}
+		s.kills(m, "After the end: counts for nothing", m.Kills[counting:])
 	}
 	s.lines(m)
 	s.unusual(m)
@@ -224,26 +226,9 @@ func (s *sessionPage) vantage(m *match.Match) string {
 	return "captured at an unknown place"
 }
 
-// ended says how a match ended.
-func (s *sessionPage) ended(m *match.Match) string {
-	text := "All players left. "
-	switch {
-	case m.Over != nil:
-		text = "The host ended it at " + minutes(*m.Over) + ": " + report.Escape(m.EndedBy) + ". "
-	case m.EndedBy != "":
-		text = "It ended by " + report.Escape(m.EndedBy) + ". "
-	case !m.Decided():
-		text = "The capture ends before the match does. "
-	}
-	if m.Late {
-		text = "The capture begins within the match. " + text
-	}
-	return text
-}
-
-// result says who won or leads.
+// result says who won.
 func (s *sessionPage) result(m *match.Match) string {
-	return m.Result(func(player int) wire.Untrusted { return wire.Untrusted(s.name(m, player)) }).String()
+	return m.Verdict(func(player int) wire.Untrusted { return wire.Untrusted(s.name(m, player)) }).String()
 }
 
 // players writes the score board, and the host's numbers where they differ.
@@ -259,6 +244,7 @@ func (s *sessionPage) players(m *match.Match) {
 		{head: "ships", text: true, least: 16},
 		{head: "kills"},
 		{head: "deaths"},
+		{head: "team kills"},
 		{head: "score"},
 		{head: "shots", drop: 1},
 		{head: "damage", drop: 2},
@@ -266,7 +252,7 @@ func (s *sessionPage) players(m *match.Match) {
 		{head: "left", drop: 5},
 		{text: true, least: 12, drop: 3},
 	}
-	score, team, damage := "score", "team", "damage" // columns without a value
+	score, team, friends, damage := "score", "team", "team kills", "damage" // columns without a value
 	var says []string
 	for _, i := range order {
 		p := &m.Players[i]
@@ -276,6 +262,9 @@ func (s *sessionPage) players(m *match.Match) {
 		if p.Team != nil {
 			team = ""
 		}
+		if p.TeamKills > 0 {
+			friends = ""
+		}
 		done, reason := "", ""
 		if p.Damage != nil {
 			damage, done = "", strconv.FormatFloat(*p.Damage, 'f', 0, 64)
@@ -283,13 +272,13 @@ func (s *sessionPage) players(m *match.Match) {
 		if p.Left != nil {
 			reason = report.Escape(leftHow(m, p))
 		}
-		addRow(table, s.name(m, i), orNothing(p.Team, 1), s.ships(m, i), strconv.Itoa(p.Kills), strconv.Itoa(p.Deaths), orNothing(p.Score, 0),
+		addRow(table, s.name(m, i), orNothing(p.Team, 1), s.ships(m, i), strconv.Itoa(p.Kills), strconv.Itoa(p.Deaths), strconv.Itoa(p.TeamKills), orNothing(p.Score, 0),
 			strconv.Itoa(p.Shots), done, at(p.Joined), at(p.Left), reason)
-		if differs(p) {
+		if p.Differs() {
 			says = append(says, s.name(m, i)+" "+cmp.Or(orNothing(p.HostSays.Kills, 0), "-")+"/"+cmp.Or(orNothing(p.HostSays.Deaths, 0), "-"))
 		}
 	}
-	s.table(table, score, team, damage)
+	s.table(table, score, team, friends, damage)
 	if len(says) > 0 {
 		s.flow("", "The host counts other kills/deaths: "+strings.Join(says, ", ")+".", yellow)
 	}
@@ -306,16 +295,10 @@ func leftHow(m *match.Match, p *match.Player) string {
 		return "fell silent"
 	case p.LeftHow != match.LeftAnnounced:
 		return p.LeftHow
-	case m.Over != nil && *m.Over <= *p.Left:
+	case m.Over != nil && *m.Over <= *p.Left && m.EndedBy != match.EndLeft:
 		return "game over"
 	}
 	return "host reports"
-}
-
-// differs reports whether the host counts otherwise than the kills tell.
-func differs(p *match.Player) bool {
-	h := p.HostSays
-	return h != nil && (h.Kills != nil && *h.Kills != p.Kills || h.Deaths != nil && *h.Deaths != p.Deaths)
 }
 
 // rank orders the players of a score board.
@@ -340,7 +323,7 @@ func at(t *float64) string {
 	if t == nil {
 		return ""
 	}
-	return minutes(*t)
+	return match.Minutes(*t)
 }
 
 // ships lists the ships of a player in order.
@@ -367,24 +350,23 @@ func (s *sessionPage) ships(m *match.Match, player int) string {
 	return strings.Join(names, ", ")
 }
 
-// kills lists the losses of ships.
-func (s *sessionPage) kills(m *match.Match) {
-	if len(m.Kills) == 0 {
-		s.head("No ship was lost")
+// kills lists losses of ships.
+func (s *sessionPage) kills(m *match.Match, head string, all []match.Kill) {
+	if len(all) == 0 {
 		return
 	}
-	s.head("Kills")
+	s.head(head)
 	table := []column{{head: "time"}, {text: true, least: 24}, {head: "others (score)", text: true, least: 14, drop: 1}, {head: "frame"}}
 	unhelped := "others (score)"
-	for i := range min(len(m.Kills), sessionKills) {
-		k := &m.Kills[i]
+	for i := range min(len(all), sessionKills) {
+		k := &all[i]
 		if len(k.Assists) > 0 {
 			unhelped = ""
 		}
-		addRow(table, minutes(k.T), m.Tell(k).String(), s.assists(m, k), strconv.Itoa(k.Frame))
+		addRow(table, match.Minutes(k.T), m.Tell(k).String(), s.assists(m, k), strconv.Itoa(k.Frame))
 	}
 	s.table(table, unhelped)
-	s.rest(len(m.Kills), sessionKills)
+	s.rest(len(all), sessionKills)
 }
 
 // rest counts the rows that are not shown.
@@ -415,7 +397,7 @@ func (s *sessionPage) chat(m *match.Match) {
 		if strings.TrimSpace(text) == "" {
 			text = "(empty)"
 		}
-		s.flow(fmt.Sprintf("%8s  ", minutes(c.T)), s.name(m, c.Player)+to+": "+strings.TrimRight(text, " "), normal)
+		s.flow(fmt.Sprintf("%8s  ", match.Minutes(c.T)), s.name(m, c.Player)+to+": "+strings.TrimRight(text, " "), normal)
 	}
 	s.rest(len(m.Chat), sessionChat)
 }
@@ -433,7 +415,7 @@ func (s *sessionPage) happened(m *match.Match) {
 		if e.Times > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Times)
 		}
-		s.flow(fmt.Sprintf("%8s  %7s  %-7s  ", minutes(e.T), frame, e.Kind), e.Text.String()+times, eventStyles[e.Kind])
+		s.flow(fmt.Sprintf("%8s  %7s  %-7s  ", match.Minutes(e.T), frame, e.Kind), e.Text.String()+times, eventStyles[e.Kind])
 	}
 }
 
@@ -474,7 +456,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 		if f.Count > 1 {
 			times = fmt.Sprintf(", %d times", f.Count)
 		}
-		s.flow(fmt.Sprintf("%8s  ", minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), f.Text, numbers, f.Frame, times), normal)
+		s.flow(fmt.Sprintf("%8s  ", match.Minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), f.Text, numbers, f.Frame, times), normal)
 	}
 	if n := len(m.Unusual) - sessionOdd; n > 0 {
 		s.line("and %d more: -T json has all", n)

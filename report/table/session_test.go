@@ -97,7 +97,7 @@ func TestSessionSeveral(t *testing.T) {
 	team := 1
 	all := []*match.Match{
 		{
-			Map: "Multi1", End: 65, Over: new(float64), EndedBy: "time up", LeadingTeam: &team, Players: []match.Player{{Name: "Ann"}, {Name: "Ben"}},
+			Map: "Multi1", End: 65, Over: new(float64), EndedBy: "time up", Teams: true, LeadingTeam: &team, Result: match.Result{Value: match.Won, Winners: []int{1}}, Players: []match.Player{{Name: "Ann"}, {Name: "Ben"}},
 			Lives: []match.Life{{Player: 0, Ship: "Galaxy", Killer: match.NoPlayer}}, Kills: []match.Kill{{Victim: 0, Killer: 1}},
 		},
 		{Map: "Multi2", Players: []match.Player{{Name: "Ann"}, {Name: "Ben"}}},
@@ -109,7 +109,7 @@ func TestSessionSeveral(t *testing.T) {
 	got := b.String()
 	for _, want := range []string{
 		"\n     1  0001-01-01 00:00  1:05.0  Multi1        2      1  Team 2 won\n",
-		"\n     2  0001-01-01 00:00  0:00.0  Multi2        2      0  Nobody scored\n",
+		"\n     2  0001-01-01 00:00  0:00.0  Multi2        2      0  Unknown: nobody\n                                                          scored\n",
 		"\nNo ship flew. Players: Ann, Ben.\n",
 	} {
 		if !strings.Contains(got, want) {

@@ -1,0 +1,395 @@
+package match
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// An Outcome is how a match came out.
+type Outcome uint8
+
+// The outcomes of a match.
+const (
+	Unknown   Outcome = iota // the capture lacks the beginning or the end of the match
+	Undecided                // all players left, or the match was stopped
+	Draw                     // the host ended it, and the best are equal
+	Won                      // the host ended it, and a player or a team was the best
+)
+
+// String returns the outcome as outputs have it.
+func (o Outcome) String() string { return [...]string{"unknown", "undecided", "draw", "winner"}[o] }
+
+// What a result rests on.
+const (
+	ByHost  = "host"  // the host's scores
+	ByKills = "kills" // the kills in the capture, if the host sends no scores
+)
+
+// The reasons of a match's end that the host doesn't give itself.
+const (
+	EndRestart = "restart"
+	EndMission = "another mission"
+	EndClosed  = "the host closed the game"
+	EndLeft    = "all players left"
+)
+
+// The reasons of an unknown result.
+const (
+	lacksBegin = "the capture begins within the match"
+	lacksEnd   = "the capture ends before the match does"
+)
+
+// A Result says who won a match. It is settled at the end of the match: later
+// events change nothing.
+type Result struct {
+	Value  Outcome `json:"value" page:"=" table:"result" as:"text" doc:"[winner], [draw], [undecided] (all left, or the match was stopped) or [unknown] (the capture lacks the beginning or the end)"`
+	Winner int     `json:"winner+winner_name,omitempty" page:"winner" table:"=" as:"player" doc:"the player who won, if no team did"` // NoPlayer
+	Team   int     `json:"team,omitempty" page:"team" table:"winner_team" as:"index" doc:"the team that won, from 0"`                 // -1
+	// Winners are all who won: one player, or the players of the team at the end of the match.
+	Winners []int  `json:"winners,omitempty" page:"=" table:"=" doc:"players who won"`
+	Reason  string `json:"reason" page:"=" table:"result_reason" doc:"why the match ended, or why the result is unknown"`
+	Rests   string `json:"rests_on,omitempty" page:"=" table:"result_rests_on,omitempty" doc:"[host]: the host's scores; [kills]: those in the capture, if the host sent no scores"`
+	Frame   int    `json:"frame,omitempty" page:"=" table:"result_frame,omitempty" doc:"frame that shows the end"`
+	Scored  int    `json:"score_frame,omitempty" page:"=" table:"score_frame,omitempty" doc:"frame of the last score, or else of the last kill, that counts"`
+	Differs bool   `json:"kills_differ,omitempty" page:"=" table:"kills_differ" doc:"the host counts other kills or deaths than the capture shows"`
+}
+
+// end settles the result of a match, once.
+func (g *game) end(frame int, t float64, why string) {
+	m := g.m
+	if m.Over != nil {
+		return
+	}
+	g.settleEnds(math.Inf(1))
+	m.Over, m.EndedBy = &t, why
+	g.decide(frame)
+	g.eventAt(t, frame, EventMatch, NoPlayer, m.Verdict(m.NameOf))
+}
+
+// endLeft ends a match that all players have left.
+func (g *game) endLeft(frame int) {
+	if g.empty = len(g.m.Lives) > 0 && g.deserted(); g.empty {
+		g.end(frame, g.b.now, EndLeft)
+	}
+}
+
+// again begins the next match if all players have left and another one comes.
+func (g *game) again() {
+	if g.empty {
+		g.next(EndLeft)
+	}
+}
+
+// soFar finds the result of a match that has not ended, as if nothing came after
+// the last record.
+func (g *game) soFar() {
+	m := g.m
+	if m.Over != nil {
+		return
+	}
+	frame := 0
+	if g.deserted() {
+		frame = g.goneIn
+		for i := range m.Players {
+			if left := m.Players[i].Left; left != nil && (m.Over == nil || *left > *m.Over) {
+				m.Over, m.EndedBy = left, EndLeft
+				if m.Players[i].LeftHow == LeftSilent {
+					frame = 0
+				}
+			}
+		}
+	}
+	g.decide(frame)
+	g.guessed = m.Over != nil
+}
+
+// deserted reports whether all players have left. A capture at one client may not
+// show that others are there.
+func (g *game) deserted() bool {
+	left := false
+	for i := range g.m.Players {
+		p := &g.m.Players[i]
+		left = left || p.Left != nil
+		if p.Left == nil && !p.refused && (p.Address.IsValid() || p.Joined != nil || g.current(i) != NoLife || g.captured() < 2) {
+			return false
+		}
+	}
+	return left
+}
+
+// decide finds the result as far as the capture shows it now.
+func (g *game) decide(frame int) {
+	m := g.m
+	m.Late = g.begunLate()
+	m.Teams = g.teamed()
+	r := Result{Winner: NoPlayer, Team: -1, Reason: m.EndedBy, Frame: frame, Rests: ByKills}
+	if g.scored || slices.ContainsFunc(m.Players, func(p Player) bool { return p.HostSays != nil }) {
+		r.Rests = ByHost
+	}
+	for i := range m.Players {
+		r.Differs = r.Differs || m.Players[i].Differs()
+	}
+	m.Result = r
+	m.lead()
+	m.Result.settle(m)
+}
+
+// settle finds the value of a result, and who won.
+func (r *Result) settle(m *Match) {
+	switch {
+	case m.Late:
+		r.Reason = lacksBegin
+		return
+	case m.Over == nil:
+		r.Reason = lacksEnd
+		return
+	}
+	switch m.EndedBy {
+	case EndRestart, EndMission, EndClosed, EndLeft:
+		r.Value = Undecided
+		return
+	}
+	r.Value = Draw
+	switch {
+	case m.LeadingTeam != nil:
+		r.Value, r.Team = Won, *m.LeadingTeam
+		for i := range m.Players {
+			if t := m.Players[i].Team; t != nil && *t == r.Team {
+				r.Winners = append(r.Winners, i)
+			}
+		}
+	case len(m.Leaders) == 1:
+		r.Value, r.Winner, r.Winners = Won, m.Leaders[0], m.Leaders
+	}
+}
+
+// begunLate reports whether the capture lacks the beginning of the match: it has a
+// connection of a player, but not how it began.
+func (g *game) begunLate() bool {
+	return !g.followed && slices.ContainsFunc(g.m.Players, func(p Player) bool { return p.Address.IsValid() && p.Joined == nil })
+}
+
+// teamed reports whether players play in teams: the host counts for teams, or
+// players are of several.
+func (g *game) teamed() bool {
+	if g.teams {
+		return true
+	}
+	team := -1
+	for i := range g.m.Players {
+		if t := g.m.Players[i].Team; t != nil {
+			if team >= 0 && *t != team {
+				return true
+			}
+			team = *t
+		}
+	}
+	return false
+}
+
+// friends reports whether two players are of the same team.
+func (g *game) friends(a, b int) bool {
+	if a < 0 || b < 0 || a == b {
+		return false
+	}
+	x, y := g.m.Players[a].Team, g.m.Players[b].Team
+	return x != nil && y != nil && *x == *y && g.teamed()
+}
+
+// standing is what decides who leads.
+type standing struct {
+	score, kills int
+	frame        int // the last that counts
+}
+
+func (s *standing) add(t standing) {
+	s.score, s.kills, s.frame = s.score+t.score, s.kills+t.kills, max(s.frame, t.frame)
+}
+
+// compare compares by score and then by kills, or by kills first if their limit
+// ended the match.
+func (m *Match) compare(a, b standing) int {
+	score, kills := cmp.Compare(a.score, b.score), cmp.Compare(a.kills, b.kills)
+	if m.EndedBy == names.EndGameReasons.Name(fragLimit) {
+		return cmp.Or(kills, score)
+	}
+	return cmp.Or(score, kills)
+}
+
+// fragLimit is the number of the reason with which a host ends a match when the
+// limit of kills is reached.
+const fragLimit = 2
+
+// standings returns what counts for each player, and for each team.
+func (m *Match) standings() (players []standing, teams map[int]standing) {
+	players, teams = make([]standing, len(m.Players)), map[int]standing{}
+	for i := range m.Players {
+		p, s := &m.Players[i], &players[i]
+		switch h := p.HostSays; {
+		case m.Result.Rests == ByKills:
+			s.kills = p.Kills
+		case h != nil:
+			*s = standing{value(h.Score), value(h.Kills), h.Frame}
+		}
+		if p.Team != nil {
+			t := teams[*p.Team]
+			t.add(*s)
+			teams[*p.Team] = t
+		}
+	}
+	if m.Result.Rests == ByKills {
+		for i := range m.Kills {
+			if k := &m.Kills[i]; !k.After && k.Killer != NoPlayer {
+				players[k.Killer].frame = k.Frame
+			}
+		}
+	}
+	told := map[int]standing{}
+	for i := range m.Scores {
+		if s := &m.Scores[i]; s.Player == NoPlayer && !s.After {
+			told[s.Team] = standing{*s.Score, *s.Kills, s.Frame} // of teams the host sends both
+		}
+	}
+	if len(told) > 0 {
+		for team := range teams {
+			told[team] = told[team] // one that the host never names has nothing
+		}
+		teams = told
+	}
+	return players, teams
+}
+
+func value(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// lead finds the leaders: of a match with teams the team, or else the players.
+func (m *Match) lead() {
+	m.Leaders, m.LeadingTeam = nil, nil
+	players, teams := m.standings()
+	best := standing{}
+	for i, s := range players {
+		m.Result.Scored = max(m.Result.Scored, s.frame)
+		switch c := m.compare(s, best); {
+		case m.Teams || s.score == 0 && s.kills == 0:
+		case c > 0:
+			best, m.Leaders = s, []int{i}
+		case c == 0:
+			m.Leaders = append(m.Leaders, i)
+		}
+	}
+	if !m.Teams {
+		return
+	}
+	order := slices.SortedFunc(maps.Keys(teams), func(a, b int) int { return cmp.Or(m.compare(teams[b], teams[a]), a-b) })
+	for _, s := range teams {
+		m.Result.Scored = max(m.Result.Scored, s.frame)
+	}
+	if len(order) > 1 && m.compare(teams[order[0]], teams[order[1]]) != 0 {
+		m.LeadingTeam = &order[0]
+	}
+}
+
+// Differs reports whether the host counts other kills or deaths of a player than
+// the capture shows.
+func (p *Player) Differs() bool {
+	h := p.HostSays
+	return h != nil && (h.Kills != nil && *h.Kills != p.Kills || h.Deaths != nil && *h.Deaths != p.Deaths)
+}
+
+// Minutes returns a time as minutes and seconds.
+func Minutes(t float64) string {
+	tenths := int64(t*10 + 0.5)
+	if tenths < 0 {
+		return "-" + Minutes(-t)
+	}
+	return fmt.Sprintf("%d:%02d.%d", tenths/600, tenths/10%60, tenths%10)
+}
+
+// Ending says in words how the match ended, or what the capture lacks of it.
+func (m *Match) Ending() wire.Untrusted {
+	if m.Over == nil {
+		if m.Late {
+			return "The capture begins and ends within the match"
+		}
+		return "The capture ends before the match does"
+	}
+	text, at := wire.Untrusted(""), wire.Untrusted(" at "+Minutes(*m.Over))
+	if m.Result.Frame > 0 {
+		at += " (frame " + wire.Untrusted(digits(m.Result.Frame)) + ")"
+	}
+	if m.Late {
+		text = "The capture begins within the match. "
+	}
+	switch m.EndedBy {
+	case EndRestart:
+		return text + "The host restarted it" + at
+	case EndMission:
+		return text + "The host went on to another mission" + at
+	case EndClosed:
+		return text + "The host closed the game" + at
+	case EndLeft:
+		return text + "All players had left" + at
+	}
+	return text + "The host ended it" + at + ": " + wire.Untrusted(m.EndedBy)
+}
+
+// Grounds says in words what a result rests on, if it is one.
+func (m *Match) Grounds() wire.Untrusted {
+	text := wire.Untrusted("The host sent no scores: this rests on the kills in the capture")
+	if m.Result.Rests == ByHost {
+		text = "This rests on the host's scores"
+	}
+	if m.Result.Value < Draw {
+		return ""
+	}
+	if m.Result.Scored > 0 {
+		text += " up to frame " + wire.Untrusted(digits(m.Result.Scored))
+	}
+	return text
+}
+
+// Verdict says the result in words. The function returns the name of a player.
+func (m *Match) Verdict(name func(player int) wire.Untrusted) wire.Untrusted {
+	verb, equal := wire.Untrusted(" led"), wire.Untrusted(" were equal")
+	if m.Over == nil {
+		verb, equal = " leads", " are equal"
+	}
+	before := wire.Untrusted("Undecided: ")
+	switch m.Result.Value {
+	case Won:
+		before, verb = "", " won"
+	case Draw:
+		before = "Draw: "
+	case Unknown:
+		before = "Unknown: "
+	case Undecided:
+	}
+	leaders := make([]wire.Untrusted, len(m.Leaders))
+	for i, p := range m.Leaders {
+		leaders[i] = name(p)
+	}
+	switch {
+	case m.LeadingTeam != nil:
+		return before + "Team " + wire.Untrusted(digits(*m.LeadingTeam+1)) + verb
+	case m.Teams:
+		return before + "the teams" + equal
+	case len(leaders) == 0:
+		return before + "nobody scored"
+	case len(leaders) == 1:
+		return before + leaders[0] + verb
+	}
+	return before + wire.Join(leaders, " and ") + equal
+}
+
+// Won reports whether a player won, or the player's team.
+func (m *Match) Won(player int) bool { return slices.Contains(m.Result.Winners, player) }
