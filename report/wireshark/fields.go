@@ -3,6 +3,7 @@ package wireshark
 import (
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -64,11 +65,15 @@ type field struct {
 	flags []string // names of bits, from bit 0 on
 }
 
-// Units that are forms of numbers.
+// Units that are forms of numbers, as read -V has them.
 const (
-	unitShare   = "share"   // 1 is 100 %
+	unitShare   = "share"   // 1 is 100 %, with a decimal
+	unitShares  = "shares"  // without, for lists
 	unitTenths  = "tenths"  // per cent with a decimal
 	unitPercent = "percent" // per cent without
+	unitObject  = "object"  // 0 and the id for all objects are words
+	unitCode    = "code"    // large ones in hexadecimal
+	unitHash    = "hash"    // 4 digits
 )
 
 // A value is a value with a name.
@@ -86,6 +91,8 @@ type node struct {
 	views  [8]*field        // by display.View
 	parts  []*field         // components of a vector
 	member map[string]*node // of a group
+
+	described bool // its values have their names
 }
 
 // A fieldTable holds all fields.
@@ -280,9 +287,7 @@ func (v *describer) Field(f *decode.Field) {
 	c := v.child(f.Name)
 	c.field = v.add(within+f.Name, fieldForm(f.Kind), f.Doc)
 	c.forPeople(f)
-	if f.Names != nil && f.Kind != decode.KindFlags8 && c.values == nil {
-		c.values = named(f.Names)
-	}
+	c.nameValues(f)
 	for _, view := range display.Views(f)[1:] {
 		of := formText
 		if view == display.Slot || view == display.Byte {
@@ -298,13 +303,36 @@ func (v *describer) Field(f *decode.Field) {
 	}
 }
 
+// nameValues takes the names of values, unless the field has others in another form of
+// its message: then the name stands beside the number.
+func (n *node) nameValues(f *decode.Field) {
+	var values []value
+	if f.Names != nil && f.Kind != decode.KindFlags8 {
+		values = named(f.Names)
+	}
+	if !n.described {
+		n.described, n.values = true, values
+	} else if !slices.Equal(n.values, values) {
+		n.values = nil
+	}
+	if n.form == formUint && slices.ContainsFunc(n.values, func(v value) bool { return v.value > math.MaxUint8 }) {
+		n.form = formHex // as read -V has codes
+	}
+}
+
 // forPeople sets what depends on the kind of a field.
 func (n *field) forPeople(f *decode.Field) {
 	switch f.Kind { //nolint:exhaustive // the others look like their type
 	case decode.KindObject:
-		n.title = titleOf(strings.TrimSuffix(f.Name, "_id"))
-	case decode.KindRatio8, decode.KindRatios:
+		n.title, n.unit = titleOf(strings.TrimSuffix(f.Name, "_id")), unitObject
+	case decode.KindEnum32:
+		n.unit = unitCode
+	case decode.KindHash16:
+		n.unit = unitHash
+	case decode.KindRatio8:
 		n.unit = unitShare
+	case decode.KindRatios:
+		n.unit = unitShares
 	case decode.KindPower8:
 		n.unit = unitTenths
 	case decode.KindPercent8:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -36,7 +37,7 @@ func Plugin(w io.Writer, version, engine string) error {
 	}
 	number := func(n any) string { return fmt.Sprint(n) }
 	_, err := strings.NewReplacer(
-		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@ENGINE@", strings.ReplaceAll(engine, `\`, `\\`), "@MAGIC@", magic,
+		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@ANYONE@", number(uint32(wire.Anyone)), "@ENGINE@", strings.ReplaceAll(engine, `\`, `\\`), "@MAGIC@", magic,
 		"@FOOTER@", number(footerSize), "@ITEM@", number(itemSize),
 		"@EXPERT@", number(idExpert), "@SAME@", number(sameText), "@PART@", number(partText), "@FIELDS@\n", luaOf(t.fields), "@EXPERTS@\n", list.String(),
 		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),

@@ -171,12 +171,32 @@ local function value(form, pos)
 	return nil, pos
 end
 
--- Percentages, as "bcdissect read -V" writes them.
-local percent = {
-	share = function(v) return format("%.1f%%", v * 100) end,
-	tenths = function(v) return format("%.1f%%", v) end,
+-- Forms of numbers, by their units, as "bcdissect read -V" writes them. They are nil
+-- for a number that Wireshark writes. Shares have the digits that JSON has: their
+-- bytes are rounded, so that no digit is rounded twice.
+local floor = math.floor
+local forms = {
+	share = function(v) return format("%.1f%%", floor(v * 255 + 0.5) / 2.55) end,
+	shares = function(v) return format("%.0f%%", v * 100) end,
+	tenths = function(v) return format("%.1f%%", floor(v * 2.04 + 0.5) / 2.04) end,
 	percent = function(v) return format("%.0f%%", v) end,
+	object = function(v) return v == 0 and "none" or v == @ANYONE@ and "anyone" or nil end,
+	code = function(v) return v > 255 and format("0x%04x", v) or nil end,
+	hash = function(v) return format("0x%04x", v) end,
 }
+
+-- measure writes a value with its unit.
+local function measure(item, id, unit, v)
+	local as = forms[unit]
+	if not as then
+		item:append_text(" " .. unit)
+	elseif not NAMED[id] then
+		local text = as(v)
+		if text then
+			item:set_text(TITLE[id] .. ": " .. text)
+		end
+	end
+end
 
 -- told is the item whose meaning the next items tell, with its depth and what they
 -- told.
@@ -280,19 +300,18 @@ local function show(tvb, tree)
 				end
 				item:set_generated()
 			end
-			local unit = UNIT[id]
 			if label and label ~= "" then
 				item:set_text(label)
 			elseif BESIDE[id] and told.item then
 				tell(item, id, v)
-			elseif unit then
-				if percent[unit] then
-					item:set_text(TITLE[id] .. ": " .. percent[unit](v))
-				else
-					item:append_text(" " .. unit)
+			else
+				local unit = UNIT[id]
+				if unit then
+					measure(item, id, unit, v)
 				end
-			elseif v and not NAMED[id] and form ~= STRING then
-				explain(item, id, depth, v, range)
+				if v and not NAMED[id] and form ~= STRING then
+					explain(item, id, depth, v, range)
+				end
 			end
 			if id == @PLAYER@ then
 				selected.player = v

@@ -23,6 +23,8 @@ type item struct {
 	source   int
 	from, to int
 	children []item
+
+	label, bytes string // that tshark shows, bytes in hexadecimal
 }
 
 // fields is the table of the plugin.

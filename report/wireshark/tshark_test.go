@@ -2,10 +2,8 @@ package wireshark
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -15,397 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
-
-// A desk is a place to run bcdissect and tshark.
-type desk struct {
-	dir     string
-	program string // bcdissect
-	plugin  string
-}
-
-// nobody is the user that tshark runs as in place of root: as root it ignores Lua
-// files without a word.
-const nobody = "65534"
-
-// newEngineDesk returns a desk whose plugin finds the engine beside it.
-func newEngineDesk(tb testing.TB) *desk {
-	tb.Helper()
-	d := newDesk(tb)
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", filepath.Join(d.dir, "bcdissect-engine.so"), "../../cmd/engine")
-	build.Env = append(os.Environ(), "CGO_ENABLED=1")
-	if out, err := build.CombinedOutput(); err != nil {
-		if _, missing := exec.LookPath("gcc"); missing != nil {
-			tb.Skip("the engine needs a C compiler, and gcc is not installed")
-		}
-		tb.Fatalf("%v: %s", err, out)
-	}
-	return d
-}
-
-// newDesk builds the program and writes the plugin.
-func newDesk(tb testing.TB) *desk {
-	tb.Helper()
-	fixtures.System(tb)
-	if _, err := exec.LookPath("tshark"); err != nil {
-		tb.Skip("tshark is not installed")
-	}
-	dir, err := os.MkdirTemp("", "bcdissect-wireshark-*") //nolint:usetesting // another user can enter it
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // another user writes here
-		tb.Fatal(err)
-	}
-	d := &desk{dir: dir, program: filepath.Join(dir, "bcdissect"), plugin: filepath.Join(dir, "bc.lua")}
-	if out, err := exec.Command("go", "build", "-o", d.program, "../../cmd/bcdissect").CombinedOutput(); err != nil {
-		tb.Fatalf("%v: %s", err, out)
-	}
-	var lua bytes.Buffer
-	if err := Plugin(&lua, "test", ""); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(d.plugin, lua.Bytes(), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	if out := d.tshark(tb, false, "-G", "fields", "-X", "lua_script:"+d.plugin); !strings.Contains(out, "\tbc.StateUpdate.speed\t") {
-		tb.Fatal("tshark did not load the plugin")
-	}
-	return d
-}
-
-// tshark runs tshark as an ordinary user, with the plugin or without.
-func (d *desk) tshark(tb testing.TB, plugin bool, args ...string) string {
-	tb.Helper()
-	if plugin {
-		args = append([]string{"-X", "lua_script:" + d.plugin}, args...)
-	}
-	name := "tshark"
-	if os.Getuid() == 0 {
-		args = append([]string{"--reuid=" + nobody, "--regid=" + nobody, "--clear-groups", name}, args...)
-		name = "setpriv"
-	}
-	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "HOME="+d.dir, "XDG_CONFIG_HOME="+d.dir, "TZ=UTC")
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	cut := strings.Contains(said.String(), "cut short")
-	if err != nil && !cut || strings.Contains(said.String(), "Lua") {
-		tb.Fatalf("%v: %v: %s", cmd.Args, err, said.String())
-	}
-	return string(out)
-}
-
-// run runs bcdissect.
-func (d *desk) run(tb testing.TB, args ...string) []byte {
-	tb.Helper()
-	var said bytes.Buffer
-	cmd := exec.Command(d.program, args...)
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && !strings.Contains(said.String(), "cut short") {
-		tb.Fatalf("%v: %v %v: %s", cmd.Args, err, exit, said.String())
-	}
-	return out
-}
-
-// annotated returns the name of the annotated copy of captures.
-func (d *desk) annotated(tb testing.TB, args ...string) string {
-	tb.Helper()
-	file, err := os.CreateTemp(d.dir, "*.pcapng")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	_ = file.Close()
-	d.run(tb, append(append([]string{"read"}, args...), "-w", file.Name(), "--annotate", "--force", "--no-progress")...)
-	if err := os.Chmod(file.Name(), 0o644); err != nil { //nolint:gosec // another user reads it
-		tb.Fatal(err)
-	}
-	return file.Name()
-}
-
-// frames calls each with the tree of every frame in tshark's JSON that has one.
-func frames(tb testing.TB, text string, each func(number int, items []item)) {
-	tb.Helper()
-	dec := json.NewDecoder(strings.NewReader(text))
-	number := 0
-	var walk func(name string) []item
-	walk = func(name string) (items []item) {
-		tok, err := dec.Token()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		delim, ok := tok.(json.Delim)
-		if !ok {
-			value, _ := tok.(string)
-			if name == "frame.number" {
-				number, _ = strconv.Atoi(value)
-			}
-			return []item{{name: name, value: value}}
-		}
-		var members []item
-		for dec.More() {
-			key := ""
-			if delim == '{' {
-				tok, _ := dec.Token()
-				key = tok.(string)
-			}
-			if of, ok := strings.CutSuffix(key, "_tree"); ok && len(members) > 0 && members[len(members)-1].name == of {
-				members[len(members)-1].children = walk("")
-				continue
-			}
-			below := walk(key)
-			if key == "" || strings.HasPrefix(key, "_") && key != "_source" {
-				continue
-			}
-			members = append(members, below...)
-		}
-		_, _ = dec.Token()
-		switch name {
-		case "":
-			return members
-		case "bc":
-			each(number, members)
-		}
-		return []item{{name: name, children: members}}
-	}
-	walk("")
-}
-
-// normal makes values of tshark's items those of [parse].
-func normal(tb testing.TB, items []item) []item {
-	tb.Helper()
-	var all []item
-	for _, it := range items {
-		f := fields.byName[strings.TrimPrefix(it.name, prefix)]
-		if f == nil || !strings.HasPrefix(it.name, prefix) {
-			continue
-		}
-		it.name = f.name
-		switch f.form {
-		case formUint, formHex, formByte, formFrame, formInt:
-			n, err := strconv.ParseInt(it.value, 0, 64)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			it.value = strconv.FormatInt(n, 10)
-		case formFloat:
-			v, err := strconv.ParseFloat(it.value, 64)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			it.value = number(v)
-		case formBool:
-			it.value = strconv.FormatBool(it.value == "1" || strings.EqualFold(it.value, "true"))
-		case formBytes:
-			it.value = strings.ReplaceAll(it.value, ":", "")
-		case formGroup:
-			it.value = ""
-		case formText, formIPv4:
-		}
-		it.children = normal(tb, it.children)
-		all = append(all, it)
-	}
-	return all
-}
-
-// tshark shows every field of every message as JSON has it, of annotated captures
-// without the engine and of raw ones with it.
-func TestTsharkAgreesWithJSON(t *testing.T) {
-	t.Run("annotated", func(t *testing.T) { agreeWithJSON(t, newDesk(t), true) })
-	t.Run("raw", func(t *testing.T) { agreeWithJSON(t, newEngineDesk(t), false) })
-}
-
-func agreeWithJSON(t *testing.T, d *desk, annotated bool) {
-	t.Helper()
-	for _, name := range append(captures(t), "clear/battle_large-1.pcap.zst") {
-		t.Run(name, func(t *testing.T) {
-			args := []string{fixtures.Path("captures/" + name)}
-			clear := strings.HasPrefix(name, "clear/")
-			if os.Getenv("BCDISSECT_LONG") == "" && (clear || name == "battle_mix.pcapng.gz") {
-				t.Skip("takes as long as all others: set BCDISSECT_LONG")
-			}
-			if os.Getenv("BCDISSECT_LONG") == "" && strings.Contains(name, "reliability/") {
-				t.Skip("the messages are those of other fixtures: set BCDISSECT_LONG")
-			}
-			if annotated && os.Getenv("BCDISSECT_LONG") == "" && (strings.Contains(name, "field/") || strings.Contains(name, "battle")) {
-				t.Skip("its trailers are compared without tshark: set BCDISSECT_LONG")
-			}
-			t.Parallel()
-			if clear {
-				args = append(args, "--clear", "--frames", "1-8000")
-			}
-			file := args[0]
-			switch {
-			case annotated:
-				file = d.annotated(t, args...)
-			case clear:
-				file = filepath.Join(d.dir, "clear.pcap")
-				d.run(t, "read", args[0], "--frames", "1-8000", "-w", file, "-F", "pcap", "--no-progress")
-				if err := os.Chmod(file, 0o644); err != nil { //nolint:gosec // another user reads it
-					t.Fatal(err)
-				}
-			}
-			want := lines(t, bytes.NewReader(d.run(t, append(append([]string{"read"}, args...), "-T", "json", "--no-progress")...)))
-			cut := annotated && (strings.Contains(name, "s96") || strings.Contains(name, "snap"))
-			numbers, n := slices.Sorted(maps.Keys(want)), 0
-			shown := map[string]string{} // frames that read names, as tshark counts
-			frames(t, d.tshark(t, true, "-r", file, "-T", "json", "-J", "frame bc"), func(frame int, items []item) {
-				switch {
-				case cut && (len(items) == 0 || items[0].name != prefix+"player" && items[0].name != prefix+"dir"):
-					return // its fields are in a comment
-				case !cut && n < len(numbers): // tshark counts a custom block as a frame
-					shown[strconv.Itoa(numbers[n])] = strconv.Itoa(frame)
-					frame = numbers[n]
-				}
-				if !annotated {
-					renumber(want[frame], shown)
-				}
-				n++
-				if m := want[frame]; clear && len(m) == 1 && slices.Contains(m[0], "kind=gamespy") {
-					return // its text was deciphered, too, and is nothing but noise
-				}
-				compare(t, frame, messages(normal(t, items)), want[frame])
-			})
-			if n != len(numbers) && !cut {
-				t.Errorf("tshark shows %d frames, want %d", n, len(numbers))
-			}
-		})
-	}
-}
-
-// renumber replaces the numbers of frames in messages.
-func renumber(all []message, shown map[string]string) {
-	for _, m := range all {
-		for i, line := range m {
-			key, value, _ := strings.Cut(line, "=")
-			if n := shown[value]; n != "" && (key == "copy_of" || key == "reassembled") {
-				m[i] = key + "=" + n
-			}
-		}
-	}
-}
-
-// Where tshark places a field, there are the bytes that hold its value.
-func TestTsharkPlaces(t *testing.T) {
-	d := newDesk(t)
-	checked := map[form]int{}
-	for _, name := range []string{"forged_small.pcap", "stock_client.pcap", "opcode_tour.pcap", "gamespy.pcap", "variants/join_flow-vlan.pcap"} {
-		text := d.tshark(t, true, "-r", d.annotated(t, fixtures.Path("captures/"+name)), "-T", "pdml", "-J", "bc")
-		for line := range strings.Lines(text) {
-			places(t, name, line, checked)
-		}
-	}
-	for _, f := range []form{formUint, formHex, formByte, formInt, formFloat, formBool, formText, formBytes, formIPv4} {
-		if checked[f] == 0 {
-			t.Errorf("no field of form %s was checked", formNames[f])
-		}
-	}
-}
-
-// places checks a line of PDML.
-func places(tb testing.TB, name, line string, checked map[form]int) {
-	tb.Helper()
-	at, ok := strings.CutPrefix(strings.TrimSpace(line), `<field name="bc.`)
-	if !ok {
-		return
-	}
-	attribute := func(key string) string {
-		_, rest, _ := strings.Cut(line, " "+key+`="`)
-		value, _, _ := strings.Cut(rest, `"`)
-		return value
-	}
-	at, _, _ = strings.Cut(at, `"`)
-	f := fields.byName[at]
-	raw, err := hex.DecodeString(attribute("value"))
-	show := attribute("show")
-	if f == nil || f.onParent || err != nil || len(raw) == 0 {
-		return
-	}
-	little := func() (n uint64) {
-		for i, c := range raw {
-			n |= uint64(c) << (8 * i)
-		}
-		return n
-	}
-	ok = true
-	switch f.form {
-	case formUint, formHex, formByte, formInt:
-		n, err := strconv.ParseInt(show, 0, 64)
-		if f.name == "len" || strings.HasPrefix(f.name, "error") || strings.HasPrefix(f.name, "fragment") || len(raw) > 4 {
-			return // the length shares its bytes with flags
-		}
-		shift := 64 - 8*len(raw)
-		ok = err == nil && (uint64(n) == little() || n == int64(little()<<shift)>>shift)
-	case formText:
-		plain := strings.NewReplacer("&quot;", `"`, "&amp;", "&", "&lt;", "<", "&gt;", ">").Replace(show)
-		text := wire.Text(bytes.ReplaceAll(raw, []byte{0}, nil))
-		if strings.Contains(plain, `\`) || isKey(f.name) {
-			return
-		}
-		ok = strings.Contains(text.Raw(), plain)
-	case formBool:
-		ok = show == "0" || show == "1" || strings.EqualFold(show, "true") || strings.EqualFold(show, "false")
-	case formBytes:
-		ok = strings.ReplaceAll(show, ":", "") == hex.EncodeToString(raw)
-	case formIPv4:
-		var parts []string
-		for _, c := range raw {
-			parts = append(parts, strconv.Itoa(int(c)))
-		}
-		ok = strings.Join(parts, ".") == show
-	case formFloat:
-		v, err := strconv.ParseFloat(show, 64)
-		ok = err == nil && holdsFloat(raw, v)
-	case formGroup, formFrame:
-		return
-	}
-	if !ok {
-		tb.Errorf("%s: %s is at bytes that do not hold it", name, strings.TrimSpace(line))
-	}
-	checked[f.form]++
-}
-
-var (
-	once    sync.Once
-	keyName map[string]bool
-)
-
-// isKey reports whether a field is one of a record, not of a message.
-func isKey(name string) bool {
-	once.Do(func() {
-		keyName = map[string]bool{}
-		for _, k := range fields.keys {
-			keyName[k.name] = true
-		}
-	})
-	return keyName[name]
-}
-
-// holdsFloat reports whether bytes hold a float in one of the forms with bytes of
-// its own; it takes any for those with more than one meaning.
-func holdsFloat(raw []byte, v float64) bool {
-	switch len(raw) {
-	case 1:
-		c := float64(raw[0])
-		s := float64(int8(raw[0]))
-		near := func(x float64) bool { return x-v < 0.006 && v-x < 0.006 }
-		return near(c/255) || near(s/127) || near(c*100/204)
-	case 4:
-		bits := uint32(raw[0]) | uint32(raw[1])<<8 | uint32(raw[2])<<16 | uint32(raw[3])<<24
-		return number(shortest(math.Float32frombits(bits))) == number(v)
-	}
-	return true
-}
 
 // The same filters select the same frames.
 func TestTsharkFilters(t *testing.T) {
@@ -416,43 +29,80 @@ func TestTsharkFilters(t *testing.T) {
 	for _, name := range []string{"stock_client.pcap", "opcode_tour.pcap", "forged_small.pcap"} {
 		raw := fixtures.Path("captures/" + name)
 		file := d.annotated(t, raw)
-		var all []item
+		var leaves []item
 		annotate(t, name, Options{}, func(_ *dissect.Datagram, frame []byte, _ string) {
 			if frame != nil {
 				items, _, _ := parse(t, frame)
-				all = appendLeaves(all, items)
+				leaves = appendLeaves(leaves, items)
 			}
 		})
 		byName := map[string][]item{}
-		for _, it := range all {
+		for _, it := range leaves {
 			byName[it.name] = append(byName[it.name], it)
 		}
 		names := slices.Sorted(maps.Keys(byName))
+		var all []string
 		for range each {
-			var expr string
+			expr := ""
 			for expr == "" {
 				of := byName[names[rnd.IntN(len(names))]]
 				expr = expression(rnd, of[rnd.IntN(len(of))])
 			}
 			if rnd.IntN(3) == 0 {
-				if other := expression(rnd, all[rnd.IntN(len(all))]); other != "" {
+				if other := expression(rnd, leaves[rnd.IntN(len(leaves))]); other != "" {
 					expr = "(" + expr + ") || " + other
 				}
 			}
 			if rnd.IntN(3) == 0 {
 				expr = "(" + expr + ") && frame.number > 20 && ip.src == 127.0.0.1"
 			}
+			all = append(all, expr)
+		}
+		at := d.tapped(t, file, all)
+		for i, expr := range all {
 			want := slices.Compact(strings.Fields(string(d.run(t, "read", raw, "--no-progress", "-Y", expr, "-T", "fields", "-e", "frame"))))
-			got := strings.Fields(d.tshark(t, true, "-r", file, "-T", "fields", "-e", "frame.number", "-Y", expr))
-			if !slices.Equal(got, want) {
+			if got := at[i]; !slices.Equal(got, want) {
 				t.Errorf("%s: %s: tshark selects %v, read %v", name, expr, got, want)
 			}
 			selected += len(want)
+			if os.Getenv("BCDISSECT_LONG") == "" && i > 2 {
+				continue // each of the others takes another run
+			}
+			if got := strings.Fields(d.tshark(t, true, "-r", file, "-T", "fields", "-e", "frame.number", "-Y", expr)); !slices.Equal(got, want) {
+				t.Errorf("%s: %s: as a display filter it selects %v, read %v", name, expr, got, want)
+			}
 		}
 	}
 	if selected < 500 {
 		t.Errorf("the filters select only %d frames", selected)
 	}
+}
+
+// tapped returns the numbers of the frames that each filter selects, in one run of
+// tshark.
+func (d *desk) tapped(tb testing.TB, file string, filters []string) [][]string {
+	tb.Helper()
+	var taps strings.Builder // the fields are not known before init
+	taps.WriteString("local p, begun = Proto('taps', 'taps'), false\nfunction p.init()\nif begun then return end\nbegun = true\n")
+	for i, expr := range filters {
+		fmt.Fprintf(&taps, "Listener.new('frame', %q).packet = function(p) print(%d, p.number) end\n", expr, i)
+	}
+	taps.WriteString("end\n")
+	name := filepath.Join(d.dir, "taps.lua")
+	if err := os.WriteFile(name, []byte(taps.String()), 0o644); err != nil { //nolint:gosec // another user reads it
+		tb.Fatal(err)
+	}
+	at := make([][]string, len(filters))
+	for line := range strings.Lines(d.tshark(tb, true, "-X", "lua_script:"+name, "-q", "-r", file)) {
+		if number, frame, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			i, err := strconv.Atoi(number)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			at[i] = append(at[i], frame)
+		}
+	}
+	return at
 }
 
 // appendLeaves appends the items with values.
@@ -620,26 +270,15 @@ func TestTsharkNames(t *testing.T) {
 }
 
 // seconds returns the least processor time of three runs.
-func (d *desk) seconds(tb testing.TB, plugin string, args ...string) float64 {
+func (d *desk) seconds(tb testing.TB, plugin bool, args ...string) float64 {
 	tb.Helper()
 	least := math.Inf(1)
 	for range 3 {
-		if plugin != "" {
-			args = append([]string{"-X", "lua_script:" + plugin}, args...)
-		}
-		name, all := "tshark", args
-		if os.Getuid() == 0 {
-			name, all = "setpriv", append([]string{"--reuid=" + nobody, "--regid=" + nobody, "--clear-groups", "tshark"}, args...)
-		}
-		cmd := exec.Command(name, all...)
-		cmd.Env = append(os.Environ(), "HOME="+d.dir, "XDG_CONFIG_HOME="+d.dir)
+		cmd := d.command(plugin, args...)
 		if err := cmd.Run(); err != nil {
 			tb.Fatalf("%v: %v", cmd.Args, err)
 		}
 		least = min(least, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
-		if plugin != "" {
-			args = args[2:]
-		}
 	}
 	return least
 }
@@ -667,11 +306,11 @@ func TestTsharkSpeed(t *testing.T) {
 		return name
 	}
 	raw := repeated(6)
-	none := d.seconds(t, "", "-r", raw)
-	opened := d.seconds(t, d.plugin, "-r", raw)
-	filtered := d.seconds(t, d.plugin, "-r", raw, "-Y", "bc.StateUpdate.speed > 50")
-	annotated := d.seconds(t, d.plugin, "-r", d.annotated(t, raw))
-	long := d.seconds(t, d.plugin, "-r", repeated(60))
+	none := d.seconds(t, false, "-r", raw)
+	opened := d.seconds(t, true, "-r", raw)
+	filtered := d.seconds(t, true, "-r", raw, "-Y", "bc.StateUpdate.speed > 50")
+	annotated := d.seconds(t, true, "-r", d.annotated(t, raw))
+	long := d.seconds(t, true, "-r", repeated(60))
 	t.Logf("without the plugin %.2f s, with it %.2f s, with a filter %.2f s; annotated %.2f s; ten times as long %.2f s", none, opened, filtered, annotated, long)
 	if opened > 2*none {
 		t.Errorf("the list takes %.2f s, without the plugin %.2f s", opened, none)
@@ -714,15 +353,10 @@ func TestTsharkDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"-V", "-O", "bc"}, {"-Y", "bc.name == \"Chat\" || bc.StateUpdate.speed > 1"}, {}} {
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-		name, all := "tshark", append([]string{"-X", "lua_script:" + d.plugin, "-r", file}, args...)
-		if os.Getuid() == 0 {
-			name, all = "setpriv", append([]string{"--reuid=" + nobody, "--regid=" + nobody, "--clear-groups", "tshark"}, all...)
-		}
-		cmd := exec.CommandContext(ctx, name, all...)
-		cmd.Env = append(os.Environ(), "HOME="+d.dir, "XDG_CONFIG_HOME="+d.dir)
+		cmd := d.command(true, append([]string{"-r", file}, args...)...)
+		late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // it may have ended
 		out, err := cmd.Output()
-		stop()
+		late.Stop()
 		if err != nil || len(out) < 1000 {
 			t.Errorf("%v: %v, %d bytes of output", args, err, len(out))
 		}
