@@ -68,7 +68,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -127,7 +127,7 @@ ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet platforms wind
 ci: ## all checks before a merge, in at most 20 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = every-test arm64 windows schema engines unit32 lint-all race-all cross packages fuzz damage long judge mutation compare
+nightly: STAGES = every-test arm64 windows schema engines unit32 lint-all race-all cross packages fuzz damage long wiresharks judge mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 
@@ -263,6 +263,9 @@ damage: build ## run the built program over RUNS damaged captures, made with SEE
 
 long: ## the tests that have a long form (BCDISSECT_LONG), in that form
 	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/relay/...
+
+wiresharks: ## the tests of the plugin with Wireshark 4.4 and 4.6, in Debian's later releases (needs root and debootstrap)
+	report/wireshark/releases.sh
 
 judge: ## hold replay against sound and faulty hosts on bad lines, and write the tables of docs/judge.md (a minute)
 	BCDISSECT_JUDGE=write $(GO) test -run '^TestJudge$$' -v -count=1 -timeout 120m ./dissect/conform
