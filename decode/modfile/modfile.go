@@ -225,6 +225,7 @@ func (r *reader) message(n *node) layout.Message {
 	}
 	m.Relay = t.text("relay")
 	m.Brief = t.texts("brief")
+	m.Harmless = t.texts("harmless")
 	m.Fields = r.fields(t)
 	t.close()
 	return m

@@ -33,10 +33,10 @@ func TestExample(t *testing.T) {
 			t.Errorf("no %s", name)
 		}
 	}
-	if s := c.Lookup(0xCE); s.Name != "TradeOffer" || s.Relay != decode.RelayForward || s.Dir != decode.Either || !s.Reliable {
+	if s := c.Lookup(0xCE); s.Name != "TradeOffer" || s.Relay != decode.RelayForward || s.Dir != decode.Either || !s.Reliable || strings.Join(s.Harmless, " ") != "mode flags price goods_count kind amount vintage" {
 		t.Errorf("got %+v", s)
 	}
-	if s := c.Lookup(0xCD); s.Relay != decode.RelayConsume || s.Dir != decode.FromClient || strings.Join(s.Brief, " ") != "station" {
+	if s := c.Lookup(0xCD); s.Relay != decode.RelayConsume || s.Dir != decode.FromClient || strings.Join(s.Brief, " ") != "station" || s.Harmless != nil {
 		t.Errorf("got %+v", s)
 	}
 	if s := c.Lookup(0x2C); s.Name != "Chat" || len(s.Alternatives) != 1 || s.Alternatives[0].Name != "Emote" {
@@ -105,6 +105,10 @@ func TestMistakes(t *testing.T) {
 		"value number":                  {head + "[[message.field]]\nname = \"x\"\nkind = \"enum8\"\nvalues = { off = 0 }\n", `mod.toml:7: "off" is not a number; values are written as in { 0 = "off", 0x10 = "on" }`},
 		"bits":                          {head + "field = [{name = \"x\", kind = \"flags8\", bits = [\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"]}]\n", `mod.toml:4: field "x": 9 names for the 8 bits of a byte`},
 		"brief":                         {head + "brief = [\"b\"]\nfield = [{name = \"x\", kind = \"u8\"}]\n", `mod.toml:4: message Own: brief: there is no field "b"`},
+		"harmless":                      {head + "harmless = [\"mod\"]\nfield = [{name = \"mode\", kind = \"u8\"}]\n", `mod.toml:4: message Own: harmless: there is no field "mod" (did you mean mode?)`},
+		"harmless text":                 {head + "harmless = [\"x\"]\nfield = [{name = \"x\", kind = \"str8\"}]\n", `mod.toml:4: message Own: harmless: x is no number; texts, bytes, addresses and hash32 are never copied`},
+		"harmless bytes":                {head + "harmless = [\"x\"]\nfield = [{name = \"x\", kind = \"bytes\"}]\n", `mod.toml:4: message Own: harmless: x is no number; texts, bytes, addresses and hash32 are never copied`},
+		"harmless address":              {head + "harmless = [\"x\"]\nfield = [{name = \"x\", kind = \"ipv4\"}]\n", `mod.toml:4: message Own: harmless: x is no number; texts, bytes, addresses and hash32 are never copied`},
 		"nesting":                       {head + "field = " + strings.Repeat("[{name = \"x\", kind = \"struct\", field = ", 5) + "[]" + strings.Repeat("}]", 5), `mod.toml:4: field "x": more than 4 nested lists and structs`},
 		"deep":                          {head + "field = " + strings.Repeat("[", 100) + strings.Repeat("]", 100), `mod.toml:4: more than 16 nested arrays and tables`},
 		"syntax":                        {"[[message]]\nopcode 3\n", `mod.toml:2: expected '=' after key`},

@@ -23,17 +23,20 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// everyCapture returns all captures of the fixtures that hold enciphered datagrams.
+// everyCapture returns all captures of the fixtures.
 func everyCapture(t *testing.T) []string {
 	t.Helper()
 	all := captures(t)
-	for _, folder := range []string{"captures/field/*.gz", "captures/trouble/*"} {
+	for _, folder := range []string{"captures/field/*.gz", "captures/trouble/*", "captures/clear/*.zst"} {
 		for _, name := range fixtures.Glob(t, folder) {
 			all = append(all, fixtures.Path(name))
 		}
 	}
 	return all
 }
+
+// isClear reports whether a capture holds deciphered datagrams.
+func isClear(name string) bool { return filepath.Base(filepath.Dir(name)) == "clear" }
 
 // pcap writes packets of raw IP into a file.
 func pcap(t *testing.T, name string, packets ...[]byte) {
@@ -196,19 +199,19 @@ func hurt(r *rand.Rand, b []byte) []byte {
 // its counterpart.
 func TestStory(t *testing.T) {
 	key := testKey(t)
-	for _, name := range everyCapture(t) {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			if info, err := os.Stat(name); err != nil || info.Size() > 1<<18 {
+	for _, in := range everyCapture(t) {
+		t.Run(filepath.Base(in), func(t *testing.T) {
+			if info, err := os.Stat(in); err != nil || info.Size() > 1<<18 {
 				fixtures.System(t)
 			}
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out.pcapng.gz")
-			if said, err := run(name, out, "--key", key); err != nil {
+			if said, err := run(in, out, "--key", key, fmt.Sprint("--clear=", isClear(in))); err != nil {
 				t.Fatal(err, said)
 			}
 			a, b := diff.New()
 			a.Lengths, b.Lengths = true, true
-			for name, c := range map[string]*diff.Capture{name: a, out: b} {
+			for name, c := range map[string]*diff.Capture{in: a, out: b} { // the copy is enciphered
 				src, err := capture.Open(name, nil)
 				if errors.Is(err, capture.ErrEmpty) {
 					continue
@@ -216,8 +219,11 @@ func TestStory(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer src.Close()
-				p := dissect.New(dissect.Config{})
+				p := dissect.New(dissect.Config{Clear: isClear(name)})
 				for d := range dissect.Datagrams(src) {
+					if isClear(in) && d.Payload[0] == '\\' {
+						continue // these queries were deciphered, too, and are not readable
+					}
 					if err := p.Push(d, c.Record); err != nil {
 						t.Fatal(err)
 					}
@@ -348,5 +354,30 @@ func TestCompressed(t *testing.T) {
 		if n == 0 {
 			t.Errorf("%s: no datagram", ending)
 		}
+	}
+}
+
+// Of a mod's message, the numbers stay that its definition calls harmless, and no others.
+func TestHarmlessNumbers(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in")
+	host, client := netip.MustParseAddrPort("192.0.2.1:22101"), netip.MustParseAddrPort("192.0.2.2:5000")
+	const offer = "CE 00 01020304 02 0000C03F 01 10 0700 D207" // all up to the text
+	send := func(text string) []byte {
+		body := fixtures.Unhex(t, text)
+		return from(client, host, cipher.Encrypt(nil, append([]byte{2, 1, 0x32, byte(5 + len(body)), 0x80, 0, 0}, body...)))
+	}
+	pcap(t, in, send(offer+"0600"+hex.EncodeToString([]byte("Hannah"))), send("CD 05060708"))
+	if said, err := run(in, in+".out", "--define", filepath.Join("..", "..", "..", "docs", "example-mod.toml"), "--key", testKey(t)); err != nil {
+		t.Fatal(err, said)
+	}
+	var got []string
+	outputs(t, in+".out", func(where string, b []byte) {
+		if strings.HasSuffix(where, "deciphered") {
+			got = append(got, hex.EncodeToString(b[7:]))
+		}
+	})
+	want := hex.EncodeToString(fixtures.Unhex(t, strings.Replace(offer, "01020304", "00000000", 1)+"0600"))
+	if len(got) != 2 || len(got[0]) != len(want)+12 || got[0][:len(want)] != want || got[0][len(want):] == hex.EncodeToString([]byte("Hannah")) || got[1] != "cd00000000" {
+		t.Errorf("got %q, want %s with a pseudonym, and zeros", got, want)
 	}
 }

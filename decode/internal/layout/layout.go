@@ -56,6 +56,7 @@ type Message struct {
 	Unreliable bool
 	Relay      string   // a name of [decode.Relay]; empty for the default
 	Brief      []string // paths; the first fields if empty
+	Harmless   []string // names of numbers that a copy for strangers keeps
 	Fields     []Field
 }
 
@@ -171,7 +172,8 @@ func (m *Message) spec() (*decode.Spec, *Error) {
 	if s.Brief, err = m.brief(d); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.Harmless = m.Harmless
+	return s, m.harmless(s)
 }
 
 var directions = map[string]decode.Dir{
@@ -202,6 +204,28 @@ func (m *Message) brief(d *definition) ([]string, *Error) {
 		}
 	}
 	return m.Brief, nil
+}
+
+// harmless checks that the names of harmless numbers are those of numbers.
+func (m *Message) harmless(s *decode.Spec) *Error {
+	if len(m.Harmless) > MaxFields {
+		return fault(m.Lines.at("harmless"), "message %s: harmless: more than %d fields", m.Name, MaxFields)
+	}
+	kept := map[string]bool{}
+	var all []string
+	decode.Describe(s.Layout, decode.Stock, decode.FieldFunc(func(f *decode.Field) {
+		kept[f.Name] = kept[f.Name] || s.Treatment(f) == decode.Kept
+		all = append(all, f.Name)
+	}))
+	for _, name := range m.Harmless {
+		switch keeps, known := kept[name]; {
+		case !known:
+			return fault(m.Lines.at("harmless"), "message %s: harmless: there is no field %q%s", m.Name, name, names.DidYouMean(name, all))
+		case !keeps:
+			return fault(m.Lines.at("harmless"), "message %s: harmless: %s is no number; texts, bytes, addresses and hash32 are never copied", m.Name, name)
+		}
+	}
+	return nil
 }
 
 // unknown returns the error for a word that is not among the known ones.

@@ -396,6 +396,8 @@ func TestBounds(t *testing.T) {
 		{"17 aliases", Message{Name: "Own", Aliases: list(17, func(i int) string { return fmt.Sprint("a", i) })}, "message Own has more than 16 aliases"},
 		{"a brief of 32", Message{Name: "Own", Fields: one, Brief: list(32, func(int) string { return "x" })}, ""},
 		{"a brief of 33", Message{Name: "Own", Fields: one, Brief: list(33, func(int) string { return "x" })}, "message Own: brief: more than 32 fields"},
+		{"256 harmless numbers", Message{Name: "Own", Fields: one, Harmless: list(256, func(int) string { return "x" })}, ""},
+		{"257 harmless numbers", Message{Name: "Own", Fields: one, Harmless: list(257, func(int) string { return "x" })}, "message Own: harmless: more than 256 fields"},
 		{"512 values", Message{Name: "Own", Fields: []Field{{Name: "x", Kind: "enum32", Values: values(512)}}}, ""},
 		{"513 values", Message{Name: "Own", Fields: []Field{{Name: "x", Kind: "enum32", Values: values(513)}}}, `field "x": more than 512 values have names`},
 		{"8 bits", Message{Name: "Own", Fields: []Field{{Name: "x", Kind: "flags8", Bits: list(8, func(int) string { return "b" })}}}, ""},
