@@ -22,6 +22,7 @@ type pseudonyms struct {
 	text     []byte // keys
 	hardware []byte
 	memory   map[string]string // texts and their pseudonyms, as a cache
+	packets  []uint16          // ids of IP packets by the original one, once one is needed
 }
 
 // newPseudonyms returns the pseudonyms of a key.
@@ -206,18 +207,26 @@ func place(first, c byte) uint64 {
 // ofHash replaces a hash, and ofPacketID the id of an IP packet. Equal ones stay
 // equal; 0 stays 0.
 func (p *pseudonyms) ofHash(v uint32) uint32 {
-	return uint32(p.ofNumber("hash", uint64(v), 1<<32-1))
-}
-
-func (p *pseudonyms) ofPacketID(v uint16) uint16 {
-	return uint16(p.ofNumber("packet", uint64(v), 1<<16-1))
-}
-
-func (p *pseudonyms) ofNumber(kind string, v, most uint64) uint64 {
 	if v == 0 {
 		return 0
 	}
-	return p.permute([]byte(kind), v-1, most) + 1
+	return uint32(p.permute([]byte("hash"), uint64(v-1), 1<<32-1) + 1)
+}
+
+func (p *pseudonyms) ofPacketID(v uint16) uint16 {
+	if p.packets == nil { // nearly every packet has another id: a shuffle of all is faster than permute
+		p.packets = make([]uint16, 1<<16)
+		s := p.stream([]byte("packet"), nil)
+		for i := range p.packets {
+			j := 0
+			if i > 0 {
+				j = 1 + int(s.below(uint64(i)))
+			}
+			p.packets[i] = p.packets[j]
+			p.packets[j] = uint16(i)
+		}
+	}
+	return p.packets[v]
 }
 
 func character(first byte, n uint64) byte {

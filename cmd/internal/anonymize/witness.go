@@ -24,6 +24,7 @@ type witness struct {
 	viewer  decode.Viewer
 	clear   bool
 	groups  map[uint32][][]byte // fragments by peer and number
+	private map[*decode.Spec]bool
 }
 
 // maxGroups bounds the messages in fragments that a witness puts together at a time.
@@ -34,7 +35,7 @@ func newWitness(v *values, cfg *dissect.Config) *witness {
 	if catalog == nil {
 		catalog = msg.Catalog()
 	}
-	return &witness{values: v, catalog: catalog, decoder: decode.NewDecoder(), clear: cfg.Clear, groups: map[uint32][][]byte{}}
+	return &witness{values: v, catalog: catalog, decoder: decode.NewDecoder(), clear: cfg.Clear, groups: map[uint32][][]byte{}, private: map[*decode.Spec]bool{}}
 }
 
 // datagram collects the values of a datagram, which need not be the game's.
@@ -115,7 +116,7 @@ func (w *witness) payload(b []byte) {
 		return
 	}
 	spec := w.catalog.Lookup(decode.Opcode(b[0]))
-	if spec == nil || !spec.Known() {
+	if spec == nil || !spec.Known() || !w.tells(spec) {
 		return
 	}
 	r := w.decoder.ReadAs(spec, b, decode.Stock, nil)
@@ -124,6 +125,25 @@ func (w *witness) payload(b []byte) {
 		r := w.decoder.ReadAs(spec, b, spec.Forms[i].Dialect, nil)
 		w.fields(&r, b, 1)
 	}
+}
+
+// tells reports whether a message can have a private value in any of its forms.
+func (w *witness) tells(s *decode.Spec) bool {
+	yes, known := w.private[s]
+	if known {
+		return yes
+	}
+	yes = len(s.Alternatives) > 0
+	see := decode.FieldFunc(func(f *decode.Field) {
+		t := s.Treatment(f)
+		yes = yes || t != decode.Blanked && t != decode.Kept && f.Kind != decode.KindHash32 && !f.Kind.Derived()
+	})
+	decode.Describe(s.Layout, decode.Stock, see)
+	for i := range s.Forms {
+		decode.Describe(s.Forms[i].Layout, s.Forms[i].Dialect, see)
+	}
+	w.private[s] = yes
+	return yes
 }
 
 func (w *witness) fields(r *decode.Result, b []byte, from int) {
