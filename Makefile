@@ -336,26 +336,30 @@ packages: build cross man licence-texts engine-parts ## make archives, deb, rpm,
 	@cat dist/packages/SHA256SUMS
 
 # The engine is the only part with cgo. It is linked with neither Lua nor Wireshark:
-# the same file is for all versions of both.
-ENGINE = CGO_ENABLED=1 $(GO) build -buildmode=c-shared -trimpath -buildvcs=false -ldflags '-s -w'
+# the same file is for all versions of both. It takes a C compiler of its system:
+# these have packages in Debian (gcc-mingw-w64-x86-64, gcc-aarch64-linux-gnu).
+HOST = $(shell $(GO) env GOHOSTOS)/$(shell $(GO) env GOHOSTARCH)
+ENGINE = if [ $$p = $(HOST) ]; then cc=$$($(GO) env CC); else \
+		case $$p in windows/amd64) cc=$(MINGW) ;; linux/arm64) cc=$(ARM64CC) ;; *) cc= ;; esac; fi; \
+	ext=so; if [ $${p%/*} = windows ]; then ext=dll; fi; \
+	if [ -z "$$cc" ]; then \
+		echo "make: no engine for $$p: it takes a C compiler there" >&2; \
+	elif ! command -v $${cc%% *} >/dev/null; then \
+		echo "make: no engine for $$p: $${cc%% *} is not installed" >&2; \
+	else \
+		echo "engine $$p" && mkdir -p "$$to" && \
+		GOOS=$${p%/*} GOARCH=$${p\#*/} CC=$$cc CGO_ENABLED=1 $(GO) build -buildmode=c-shared -trimpath -buildvcs=false -ldflags '-s -w' \
+			-o "$$to/bcdissect-engine.$$ext" ./cmd/engine && rm -f "$$to/bcdissect-engine.h" || exit 1; \
+	fi
+MINGW ?= x86_64-w64-mingw32-gcc
+ARM64CC ?= aarch64-linux-gnu-gcc
 
 wireshark-engine: ## the library with which Wireshark shows all fields of raw captures, into bin/ (needs a C compiler)
-	$(ENGINE) -o bin/bcdissect-engine.so ./cmd/engine
-	@rm -f bin/bcdissect-engine.h
-	@if command -v $(MINGW) >/dev/null; then \
-		set -x; GOOS=windows GOARCH=amd64 CC=$(MINGW) $(ENGINE) -o bin/bcdissect-engine.dll ./cmd/engine && rm -f bin/bcdissect-engine.h; \
-	else \
-		echo "make: no engine for Windows: $(MINGW) (Debian's package is gcc-mingw-w64-x86-64) is not installed" >&2; \
-	fi
+	@for p in $(HOST) windows/amd64; do to=bin; $(ENGINE); done
 
-# Packages hold the engines that could be built here: other processors and macOS
-# need a C compiler of their own.
-engine-parts: wireshark-engine
-	@rm -rf dist/engine && mkdir -p dist/engine/$$($(GO) env GOOS)_$$($(GO) env GOARCH) dist/engine/windows_amd64
-	@cp bin/bcdissect-engine.so dist/engine/$$($(GO) env GOOS)_$$($(GO) env GOARCH)/
-	@! test -e bin/bcdissect-engine.dll || cp bin/bcdissect-engine.dll dist/engine/windows_amd64/
-
-MINGW ?= x86_64-w64-mingw32-gcc
+# Packages hold the engines that could be built here.
+engine-parts:
+	@rm -rf dist/engine; for p in $(PLATFORMS); do to=dist/engine/$${p%/*}_$${p#*/}; $(ENGINE); done
 
 licence-texts: ## write the licences of all that is linked into dist/licences.txt and, for Debian, dist/copyright
 	@$(GO) run ./$(PACKAGING)/licences -text dist/licences.txt -debian dist/copyright -base $(PACKAGING)/copyright

@@ -43,14 +43,14 @@ inside() {
 	unshare --mount sh -eu -c '
 		root=$1
 		shift
+		mount -t tmpfs tmpfs "$root/tmp" # first: the folders below may be in it
+		chmod 1777 "$root/tmp"
 		for folder in "$PWD" "$(go env GOROOT)" "$(go env GOMODCACHE)" "$(go env GOCACHE)"; do
 			mkdir -p "$folder" "$root$folder"
 			mount --bind "$folder" "$root$folder"
 		done
 		mount -t proc proc "$root/proc"
 		mount --rbind /dev "$root/dev"
-		mount -t tmpfs tmpfs "$root/tmp"
-		chmod 1777 "$root/tmp"
 		exec chroot "$root" env -i HOME=/root PATH="$(go env GOROOT)/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
 			GOFLAGS="-trimpath -buildvcs=false" GOPROXY=off GOTOOLCHAIN=local GOCACHE="$(go env GOCACHE)" GOMODCACHE="$(go env GOMODCACHE)" \
 			BCDISSECT_SYSTEM=1 BCDISSECT_LONG="${BCDISSECT_LONG:-}" sh -eu -c '\''cd "$1" && shift && exec "$@"'\'' - "$PWD" "$@"

@@ -44,9 +44,13 @@ test -s "$dir/archive/bcdissect-engine.so"
 test -s "$dir/archive/man/bcdissect-read.1"
 test -s "$dir/archive/completions/bcdissect.bash"
 grep -q 'Apache License' "$dir/archive/licences.txt"
+grep -q 'Andrew G. Morgan' "$dir/archive/licences.txt" # whose licence names no holder
 bash -n "$dir/archive/completions/bcdissect.bash"
 if has unzip "the archive for Windows is not checked"; then
 	unzip -tq $folder/*.zip
+	if has x86_64-w64-mingw32-gcc "the archive for Windows lacks the engine for Wireshark"; then
+		unzip -l $folder/*.zip | grep -q ' bcdissect-engine\.dll$'
+	fi
 fi
 
 if has rpm "the rpm is not checked"; then

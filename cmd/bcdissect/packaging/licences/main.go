@@ -133,7 +133,8 @@ func output(env []string, args ...string) (string, error) {
 
 var named = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)([.-].*)?$`)
 
-// collect adds the licences in a folder, unless they are known.
+// collect adds the licences in a folder, unless they are known. The holders of one
+// that names none are in the source, and their notices have to be in copies, too.
 func collect(all map[string][]licence, of, folder string) error {
 	if _, known := all[of]; known {
 		return nil
@@ -150,11 +151,51 @@ func collect(all map[string][]licence, of, folder string) error {
 		if err != nil {
 			return err
 		}
-		text := strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "?")
-		all[of] = append(all[of], licence{of, f.Name(), strings.TrimRight(text, "\n") + "\n"})
+		text := strings.TrimRight(plain(b), "\n") + "\n"
+		if own, _, _ := strings.Cut(text, gpl); len(holders(own)) == 0 && !strings.Contains(text, "Apache License") {
+			notices, err := noticesIn(folder, files)
+			if err != nil {
+				return err
+			}
+			text = notices + text
+		}
+		all[of] = append(all[of], licence{of, f.Name(), text})
 	}
 	return nil
 }
+
+// gpl begins a licence that names its author, who holds nothing else.
+const gpl = "GNU GENERAL PUBLIC LICENSE"
+
+// plain returns a text without bytes that are none.
+func plain(b []byte) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "?")
+}
+
+// noticesIn returns the copyright notices in the source of a folder, once each, and an
+// empty line behind them if there are any.
+func noticesIn(folder string, files []os.DirEntry) (string, error) {
+	known := map[string]bool{}
+	for _, f := range files {
+		if ext := filepath.Ext(f.Name()); f.IsDir() || ext != ".go" && ext != ".c" && ext != ".h" && ext != ".s" {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(folder, f.Name()))
+		if err != nil {
+			return "", err
+		}
+		for _, m := range notice.FindAllStringSubmatch(plain(b), -1) {
+			known["Copyright (c) "+strings.TrimSpace(m[1])] = true
+		}
+	}
+	if len(known) == 0 {
+		return "", nil
+	}
+	return strings.Join(slices.Sorted(maps.Keys(known)), "\n") + "\n\n", nil
+}
+
+// A notice stands in a comment of the source.
+var notice = regexp.MustCompile(`(?m)^[ \t]*(?://|/?\*|;)*[ \t]*Copyright \(c\) (\d{4}.*)$`)
 
 // forPeople returns one text.
 func forPeople(all []licence) []byte {
@@ -168,6 +209,16 @@ func forPeople(all []licence) []byte {
 }
 
 var holder = regexp.MustCompile(`(?im)^[ \t]*(?:copyright|\(c\)|©)[ \t:]*(?:\(c\)|©)?[ \t]*(.*\d{4}.*)$`)
+
+// holders returns the copyright holders in a text.
+func holders(text string) (all []string) {
+	for _, m := range holder.FindAllStringSubmatch(text, -1) {
+		if h := strings.TrimSpace(m[1]); !strings.ContainsAny(h, "[{") { // a form to be filled in
+			all = append(all, h)
+		}
+	}
+	return all
+}
 
 // common lists licences that every Debian system has a copy of. A copyright file
 // must refer to the copy instead of repeating the text.
@@ -193,14 +244,9 @@ func forDebian(all []licence) []byte {
 		for _, c := range common {
 			text = c.text.ReplaceAllString(text, c.replace)
 		}
-		var holders []string
-		for _, m := range holder.FindAllStringSubmatch(text, -1) { // not the author of a common licence
-			if h := strings.TrimSpace(m[1]); !strings.ContainsAny(h, "[{") { // a form to be filled in
-				holders = append(holders, h)
-			}
-		}
-		if len(holders) == 0 {
-			holders = []string{"the authors of " + l.of}
+		of := holders(text) // without the author of a common licence
+		if len(of) == 0 {
+			of = []string{"the authors of " + l.of}
 		}
 		name := strings.Map(func(r rune) rune {
 			if r == ' ' || r == ',' || r == '\'' {
@@ -208,7 +254,7 @@ func forDebian(all []licence) []byte {
 			}
 			return r
 		}, l.of)
-		fmt.Fprintf(&b, "\nFiles: %s/*\nCopyright: %s\nLicense: %s-of-%s\n", name, strings.Join(holders, "\n "), l.file, name)
+		fmt.Fprintf(&b, "\nFiles: %s/*\nCopyright: %s\nLicense: %s-of-%s\n", name, strings.Join(of, "\n "), l.file, name)
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, " \t\n\f")
 			if line == "" {

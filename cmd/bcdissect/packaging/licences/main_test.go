@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,6 +41,35 @@ func TestLinked(t *testing.T) {
 		if !found {
 			t.Errorf("%s %s: no text", row[1], row[2])
 		}
+	}
+}
+
+// A licence without a copyright holder has the notices of its source.
+func TestNotices(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"License": "One or the other: BSD, permitted.\n\n" + gpl + "\n Copyright (C) 1989 Free Software Foundation\n",
+		"a.c":     "/*\n * Copyright (c) 2019,24 Ada\n */\nint a;\n",
+		"b.go":    "// Copyright (c) 2021 Bob\n// Copyright (c) 2019,24 Ada\npackage b\n\nconst text = `Copyright (c) nobody`\n",
+		"c.txt":   "Copyright (c) 2000 Cy\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := map[string][]licence{}
+	if err := collect(all, "example.org/a v1.0.0", folder); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Copyright (c) 2019,24 Ada\nCopyright (c) 2021 Bob\n\nOne or the other: BSD, permitted.\n"
+	if got := all["example.org/a v1.0.0"]; len(got) != 1 || !strings.HasPrefix(got[0].text, want) {
+		t.Errorf("got %+v", got)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "License"), []byte("Copyright 2022 Dan\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := collect(all, "example.org/b v1.0.0", folder); err != nil || all["example.org/b v1.0.0"][0].text != "Copyright 2022 Dan\n" {
+		t.Errorf("got %+v, %v", all["example.org/b v1.0.0"], err)
 	}
 }
 
