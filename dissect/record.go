@@ -76,6 +76,9 @@ func (s Status) String() string {
 	return "?"
 }
 
+// Problem reports whether bytes were left undecoded.
+func (s Status) Problem() bool { return s >= StatusTrailing }
+
 // A Note is a remark about a record that is not an error.
 type Note struct {
 	Code string // stable, for scripts: seq-gap, dialect, evicted ...
@@ -278,6 +281,13 @@ func (r *Record) Ends() (host, client netip.AddrPort) {
 // message that is not a duplicate.
 func (r *Record) Game() bool {
 	return r.Kind == KindMessage && len(r.Payload) > 0 && r.Status != StatusDuplicate
+}
+
+// Problem reports whether the record is worth a look: it was not decoded to its
+// last byte, or it has a note. A part of a doubled datagram is no problem: all of
+// them have a note.
+func (r *Record) Problem() bool {
+	return r.Status.Problem() || len(r.Notes) > 0 && r.DoubleOf == 0
 }
 
 // Keepalive reports whether the message only says that its sender is still there:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
 )
 
 // ProfileName is the name of the profile in Wireshark.
@@ -53,11 +54,22 @@ func buttons() string {
 		{"Match", ofTopic(decode.TopicMatch)},
 		{"Joining", ofTopic(decode.TopicJoining) + " || " + ofTopic(decode.TopicLeaving)},
 		{"Resent", `bc.status == "duplicate"`},
-		{"Problems", `bc.status in {"malformed", "unknown", "trailing", "unresolved"}`},
+		{"Problems", problems()},
 	} {
 		fmt.Fprintf(&b, "\"TRUE\",\"%s\",\"%s\",\"\"\n", one.name, strings.ReplaceAll(one.filter, `"`, `\x22`))
 	}
 	return b.String()
+}
+
+// problems returns a filter for messages that were not decoded to their last byte.
+func problems() string {
+	var all []string
+	for s := dissect.StatusOK; s <= dissect.StatusMalformed; s++ {
+		if s.Problem() {
+			all = append(all, fmt.Sprintf("%q", s))
+		}
+	}
+	return "bc.status in {" + strings.Join(all, ", ") + "}"
 }
 
 // A colour is a colour rule: the first that holds for a frame gives it its
