@@ -40,11 +40,11 @@ func scanner(tb testing.TB, capture string) Options {
 	start := stats.FirstTime
 	return Options{
 		Title: capture, Start: func() time.Time { return start },
-		Scan: func(first int, take func(*dissect.Record) bool) error {
+		Scan: func(first int, take func(int, *dissect.Record) bool) error {
 			p := dissect.New(dissect.Config{})
 			n := 0
 			emit := func(r *dissect.Record) error {
-				if n++; n > first && !take(r) {
+				if n++; n > first && !take(n-1, r) {
 					return errStop
 				}
 				return nil
@@ -155,7 +155,7 @@ func lacks(tb testing.TB, m *model, text string) {
 // records returns copies of all records of a capture.
 func records(tb testing.TB, o Options) (all []*dissect.Record) {
 	tb.Helper()
-	if err := o.Scan(0, func(r *dissect.Record) bool { all = append(all, r.Clone()); return true }); err != nil {
+	if err := o.Scan(0, func(_ int, r *dissect.Record) bool { all = append(all, r.Clone()); return true }); err != nil {
 		tb.Fatal(err)
 	}
 	return all
@@ -189,7 +189,7 @@ func TestListIsRead(t *testing.T) {
 	o := scanner(t, "networked_battle.pcap")
 	var want bytes.Buffer
 	sink := table.New(&want, table.Options{Width: 99, Start: o.Start(), Zone: time.UTC})
-	if err := o.Scan(0, func(r *dissect.Record) bool { return sink.Record(r) == nil }); err != nil {
+	if err := o.Scan(0, func(_ int, r *dissect.Record) bool { return sink.Record(r) == nil }); err != nil {
 		t.Fatal(err)
 	}
 	_ = sink.Close()
@@ -606,12 +606,12 @@ func fits(t *testing.T, m *model, width, height int, color bool) {
 func spoken(n int, text func(i int) string) Options {
 	start := time.Date(2002, 3, 1, 20, 0, 0, 0, time.UTC)
 	o := Options{Title: "spoken", Start: func() time.Time { return start }}
-	o.Scan = func(first int, take func(*dissect.Record) bool) error {
+	o.Scan = func(first int, take func(int, *dissect.Record) bool) error {
 		d := dissect.Datagram{Src: netip.MustParseAddrPort("10.0.0.2:1001"), Dst: netip.MustParseAddrPort("10.0.0.1:22101")}
 		for i := first; i < n; i++ {
 			d.Number, d.Time = i+1, start.Add(time.Duration(i)*time.Millisecond)
 			r := dissect.Record{Datagram: &d, Kind: dissect.KindMalformed, Status: dissect.StatusMalformed, Client: wire.Untrusted(text(i)), Bytes: []byte(text(i)), Err: errors.New(text(i)), Conversation: 1}
-			if !take(&r) {
+			if !take(i, &r) {
 				return nil
 			}
 		}
@@ -659,7 +659,7 @@ func TestMemory(t *testing.T) {
 	// A bit for each message and a mark for every 1024; a growing slice has room for a
 	// quarter more.
 	const most = (total/8 + total/64) * 5 / 4
-	if n := 8*cap(m.index.bits) + 16*cap(m.index.marks); n > most+4096 {
+	if n := 8*cap(m.index.bits) + 16*cap(m.index.waypoints); n > most+4096 {
 		t.Errorf("the index of %d messages has %d bytes, more than %d", total, n, most)
 	}
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > most+16<<20 {
@@ -690,9 +690,8 @@ func TestChanged(t *testing.T) {
 	o := spoken(n, func(int) string { return "x" })
 	whole := o.Scan
 	left := n
-	o.Scan = func(first int, take func(*dissect.Record) bool) error {
-		i := first
-		return whole(first, func(r *dissect.Record) bool { i++; return i <= left && take(r) })
+	o.Scan = func(first int, take func(int, *dissect.Record) bool) error {
+		return whole(first, func(n int, r *dissect.Record) bool { return n < left && take(n, r) })
 	}
 	m := opened(t, o, 80, 24)
 	left = 100
@@ -705,7 +704,7 @@ func TestChanged(t *testing.T) {
 func TestDamage(t *testing.T) {
 	o := spoken(10, func(int) string { return "x" })
 	whole := o.Scan
-	o.Scan = func(first int, take func(*dissect.Record) bool) error {
+	o.Scan = func(first int, take func(int, *dissect.Record) bool) error {
 		_ = whole(first, take)
 		return errors.New("cut.pcap: ends inside frame 11")
 	}
@@ -753,7 +752,7 @@ func TestIndex(t *testing.T) {
 				if shown {
 					rows = append(rows, i)
 				}
-				x.add(shown, i, time.Unix(int64(i), 0))
+				x.add(i, shown, &dissect.Datagram{Number: i, Time: time.Unix(int64(i), 0)})
 			}
 			if x.shown != len(rows) || x.total != n {
 				t.Fatalf("%d of %d, want %d of %d", x.shown, x.total, len(rows), n)
@@ -781,7 +780,7 @@ func TestIndex(t *testing.T) {
 // A fault while captures are read reaches the caller of Run, which reports it.
 func TestPanicOfReading(t *testing.T) {
 	o := scanner(t, "stock_client.pcap")
-	o.Scan = func(int, func(*dissect.Record) bool) error { panic(errStop) }
+	o.Scan = func(int, func(int, *dissect.Record) bool) error { panic(errStop) }
 	keys, _ := io.Pipe()
 	defer func() {
 		if fault, _ := recover().(error); !errors.Is(fault, errStop) {

@@ -1,15 +1,25 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/filter"
 )
 
 // FuzzKeys presses any keys and clicks anywhere, on terminals of any size: the
 // lines fit, hold no control characters, and the cursor is in the list.
 func FuzzKeys(f *testing.F) {
 	o := scanner(f, "stock_replay.pcap")
+	o.Equal = filter.Equal
+	o.Column = func(string) (func(*dissect.Record) string, error) {
+		return func(r *dissect.Record) string { return strings.Repeat("w", r.Part) }, nil
+	}
+	o.Save = func(_ string, frames func(func(int)) error) (string, error) { return "saved", frames(func(int) {}) }
+	f.Add([]byte("e=\n2jjjjCC=\nmanote\nM][wname\nEEM"), uint8(100), uint8(30))
 	f.Add([]byte("jjGgYChat\nn/chat\nNpo2jj hl3lll"), uint8(80), uint8(24))
 	f.Add([]byte("t1\n:9\nzT?jq\tc\x1bY(((\n\x1bYStateU\t\t\n"), uint8(121), uint8(30))
 	f.Add([]byte("Yname == \t\t\t\n\x01\x02\x03\x04ooppG"), uint8(20), uint8(5))

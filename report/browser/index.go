@@ -2,46 +2,78 @@ package browser
 
 import (
 	"math/bits"
-	"time"
 
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // An index tells which records of the captures are in the list. It holds a bit
-// for each record, and a mark for every few hundred.
+// for each record, and a waypoint for every few hundred. The first records of live
+// traffic go when their datagrams are dropped.
 type index struct {
-	total int // records
-	shown int // records in the list
-	bits  []uint64
-	marks []mark // of every markEvery records
+	base      int // records before the first that has a bit, a multiple of waypointEvery
+	total     int // records up to the last
+	seen      int // records that were added
+	shown     int // records in the list
+	bits      []uint64
+	waypoints []waypoint // of every waypointEvery records
 }
 
-// A mark is the frame and the time of a record.
-type mark struct {
+// A waypoint is the frame and the time of a record.
+type waypoint struct {
 	frame int
 	at    int64
 }
 
-const markEvery = 1024
+const waypointEvery = 1024
 
-// add adds the next record.
-func (x *index) add(shown bool, frame int, at time.Time) {
-	if x.total%markEvery == 0 {
-		x.marks = append(x.marks, mark{frame, packet.Nanos(at)})
+// add adds a record with its number. Numbers grow; those that are skipped are not
+// in the list.
+func (x *index) add(n int, shown bool, d *dissect.Datagram) {
+	if x.total == 0 {
+		x.base = n / waypointEvery * waypointEvery
+		x.total = x.base
 	}
-	if x.total%64 == 0 {
-		x.bits = append(x.bits, 0)
+	for x.total <= n {
+		if x.total%waypointEvery == 0 {
+			x.waypoints = append(x.waypoints, waypoint{d.Number, packet.Nanos(d.Time)})
+		}
+		if x.total%64 == 0 {
+			x.bits = append(x.bits, 0)
+		}
+		x.total++
 	}
 	if shown {
-		x.bits[x.total/64] |= 1 << (x.total % 64)
+		x.bits[(n-x.base)/64] |= 1 << (n % 64)
 		x.shown++
 	}
-	x.total++
+	x.seen++
+}
+
+// drop takes the records before one off the list, and returns how many rows they
+// had.
+func (x *index) drop(before int) (rows int) {
+	before = min(before, x.total)
+	if before <= x.base {
+		return 0
+	}
+	rows = x.row(before)
+	x.shown -= rows
+	at := before - x.base
+	clear(x.bits[:at/64])
+	if at%64 != 0 {
+		x.bits[at/64] &^= 1<<(at%64) - 1
+	}
+	blocks := at / waypointEvery
+	x.waypoints = append(x.waypoints[:0], x.waypoints[blocks:]...)
+	x.bits = append(x.bits[:0], x.bits[blocks*(waypointEvery/64):]...)
+	x.base += blocks * waypointEvery
+	return rows
 }
 
 // has reports whether a record is in the list.
 func (x *index) has(record int) bool {
-	return record < x.total && x.bits[record/64]&(1<<(record%64)) != 0
+	return record >= x.base && record < x.total && x.bits[(record-x.base)/64]&(1<<(record%64)) != 0
 }
 
 // row returns how many records of the list come before a record.
@@ -49,6 +81,7 @@ func (x *index) row(record int) int {
 	if record >= x.total {
 		return x.shown
 	}
+	record = max(record-x.base, 0)
 	word, n := record/64, 0
 	for _, w := range x.bits[:word] {
 		n += bits.OnesCount64(w)
@@ -68,16 +101,16 @@ func (x *index) record(row int) int {
 		for ; n > 0; n-- {
 			w &= w - 1
 		}
-		return word*64 + bits.TrailingZeros64(w)
+		return x.base + word*64 + bits.TrailingZeros64(w)
 	}
 }
 
-// before returns a record at most markEvery before the first one for which less
-// is false of its mark.
-func (x *index) before(less func(mark) bool) int {
+// before returns a record at most waypointEvery before the first one for which less
+// is false of its waypoint.
+func (x *index) before(less func(waypoint) bool) int {
 	i := 0
-	for i < len(x.marks) && less(x.marks[i]) {
+	for i < len(x.waypoints) && less(x.waypoints[i]) {
 		i++
 	}
-	return max(i-1, 0) * markEvery
+	return x.base + max(i-1, 0)*waypointEvery
 }

@@ -29,6 +29,8 @@ const (
 const (
 	askText  canvas.Question = "search: "
 	askFrame canvas.Question = "go to frame: "
+	askNote  canvas.Question = "note: "
+	askSave  canvas.Question = "save as: "
 )
 
 // model is the program that runs on the terminal.
@@ -79,8 +81,15 @@ type model struct {
 	history map[canvas.Question][]string
 	past    int // entries of the history back
 	text    string
-	back    bool // the last search went back
+	back    bool   // the last search went back
+	none    string // what to say if the search finds nothing
 	copied  string
+
+	marks   map[place]string // with their notes
+	noted   place            // of the note that is asked for
+	columns []column
+	live    Live
+	grew    bool // there is more live traffic than in the list
 
 	sinks  map[sinkKey]*table.Sink
 	teller *table.Teller
@@ -97,10 +106,15 @@ type sinkKey struct {
 var forms = [...]table.Times{table.Relative, table.Clock, table.UTCDate, table.Delta, table.Epoch}
 
 func newModel(b *Browser) *model {
-	return &model{
+	m := &model{
 		Screen: canvas.NewScreen(canvas.New(b.opts.Color, b.opts.ASCII), 4096),
 		b:      b, zone: time.Local, help: -1, anchor: -1, closed: map[string]bool{}, history: map[canvas.Question][]string{}, teller: table.NewTeller(),
+		marks: map[place]string{},
 	}
+	for _, k := range b.opts.Marks[:min(len(b.opts.Marks), MaxMarks)] {
+		m.marks[place{k.Frame, k.Message}] = k.Note
+	}
+	return m
 }
 
 // Init implements [tea.Model].
@@ -135,6 +149,8 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseClickMsg:
 		m.tries = 0
 		m.click(msg.Mouse())
+	case grown:
+		m.grew = m.b.opts.Live != nil
 	case result:
 		if msg.job != m.job {
 			break
@@ -162,7 +178,12 @@ func (m *model) settle() tea.Cmd {
 	m.fieldTop = max(min(min(max(m.fieldTop, m.field-page+1), m.field), len(m.rows)-page), 0)
 	m.byteTop = max(min(m.byteTop, (len(m.parts.bytes)+perRow-1)/perRow-m.page(hex)), 0)
 	page = m.page(messages)
-	if m.index == nil || m.job != nil || m.index.shown == 0 {
+	switch {
+	case m.index == nil || m.job != nil:
+		return nil
+	case m.grew:
+		return m.grow()
+	case m.index.shown == 0:
 		return nil
 	}
 	last := min(m.top+page, n) - 1
@@ -235,7 +256,7 @@ func (m *model) loaded(w *window, short bool, err error) {
 		m.rec = r // the same message
 	}
 	m.tell(err)
-	if is := m.wanted; is != nil { // the first one after a mark
+	if is := m.wanted; is != nil { // the first one after a waypoint
 		m.wanted = nil
 		row := m.win.from
 		for _, r := range m.win.rows {
@@ -247,20 +268,20 @@ func (m *model) loaded(w *window, short bool, err error) {
 		m.cursor = row
 		m.top = max(row-m.page(messages)/2, 0)
 	}
-	if short {
+	if short && m.b.opts.Live == nil {
 		m.Reason = "the captures have changed, and cannot be read as before"
 		m.index.shown = min(m.index.shown, m.win.from+len(m.win.rows))
 	}
 }
 
 // found takes the result of a search, -1 for none.
-func (m *model) found(record int, wrapped bool) {
+func (m *model) found(record int, wrapped, back bool) {
 	m.tries = 0
 	switch {
 	case record < 0:
-		m.Reason = "no line has " + clean(m.text)
+		m.Reason = m.none
 		return
-	case wrapped && m.back:
+	case wrapped && back:
 		m.said = "found from the end on"
 	case wrapped:
 		m.said = "found from the beginning on"
@@ -406,47 +427,59 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	m.Reason, m.said = "", ""
-	switch name {
-	case "q":
-		m.cancel()
-		return tea.Quit
-	case "?", "f1":
-		m.help = 0
-	case "Y", "&", "F":
-		return m.ask(canvas.AskFilter, m.of.expr)
-	case "/":
-		return m.ask(askText, "")
-	case ":", "ctrl+g":
-		return m.ask(askFrame, "")
-	case "t":
-		return m.ask(canvas.AskTime, "")
-	case "n":
-		return m.again(m.back)
-	case "N", "shift+n":
-		return m.again(!m.back)
-	case "p":
-		return m.followPlayer()
-	case "o":
-		return m.followObject()
-	case "c", "y":
-		return m.copy()
-	case "T":
-		m.form = (m.form + 1) % len(forms)
-	case "z":
-		m.zoomed = !m.zoomed
-	case "tab":
-		m.focus = (m.focus + 1) % panes
-	case "shift+tab":
-		m.focus = (m.focus + panes - 1) % panes
-	case "1", "2", "3":
-		m.focus = pane(name[0] - '1')
-	case "esc":
-		m.escape()
-	default:
-		m.move(name)
+	if obey := commands[name]; obey != nil {
+		return obey(m)
 	}
+	m.move(name)
 	return nil
 }
+
+// commands are the keys that have the same effect in all panes.
+var commands = map[string]func(*model) tea.Cmd{
+	"q":         func(m *model) tea.Cmd { m.cancel(); return tea.Quit },
+	"?":         (*model).showHelp,
+	"f1":        (*model).showHelp,
+	"Y":         (*model).askFilter,
+	"&":         (*model).askFilter,
+	"F":         (*model).askFilter,
+	"=":         (*model).fieldAsFilter,
+	"C":         (*model).fieldAsColumn,
+	"/":         func(m *model) tea.Cmd { return m.ask(askText, "") },
+	":":         func(m *model) tea.Cmd { return m.ask(askFrame, "") },
+	"ctrl+g":    func(m *model) tea.Cmd { return m.ask(askFrame, "") },
+	"t":         func(m *model) tea.Cmd { return m.ask(canvas.AskTime, "") },
+	"n":         func(m *model) tea.Cmd { return m.again(m.back) },
+	"N":         func(m *model) tea.Cmd { return m.again(!m.back) },
+	"shift+n":   func(m *model) tea.Cmd { return m.again(!m.back) },
+	"e":         func(m *model) tea.Cmd { return m.nextProblem(false) },
+	"E":         func(m *model) tea.Cmd { return m.nextProblem(true) },
+	"p":         (*model).followPlayer,
+	"o":         (*model).followObject,
+	"m":         (*model).markMessage,
+	"a":         (*model).annotate,
+	"M":         (*model).onlyMarked,
+	"]":         func(m *model) tea.Cmd { return m.nextMark(false) },
+	"[":         func(m *model) tea.Cmd { return m.nextMark(true) },
+	"w":         (*model).askSave,
+	"c":         (*model).copy,
+	"y":         (*model).copy,
+	"T":         func(m *model) tea.Cmd { m.form = (m.form + 1) % len(forms); return nil },
+	"z":         func(m *model) tea.Cmd { m.zoomed = !m.zoomed; return nil },
+	"tab":       func(m *model) tea.Cmd { m.focus = (m.focus + 1) % panes; return nil },
+	"shift+tab": func(m *model) tea.Cmd { m.focus = (m.focus + panes - 1) % panes; return nil },
+	"1":         func(m *model) tea.Cmd { m.focus = messages; return nil },
+	"2":         func(m *model) tea.Cmd { m.focus = fields; return nil },
+	"3":         func(m *model) tea.Cmd { m.focus = hex; return nil },
+	"esc":       func(m *model) tea.Cmd { m.escape(); return nil },
+}
+
+func (m *model) showHelp() tea.Cmd {
+	m.help = 0
+	return nil
+}
+
+// askFilter asks for a new filter. The one in effect is the last of the history.
+func (m *model) askFilter() tea.Cmd { return m.ask(canvas.AskFilter, "") }
 
 // escape goes back: to the list, from one pane, from a search.
 func (m *model) escape() {
@@ -554,7 +587,7 @@ func (m *model) again(back bool) tea.Cmd {
 	case m.busy():
 		return nil
 	}
-	m.said = "searching " + clean(m.text)
+	m.said, m.none = "searching "+clean(m.text), "no line has "+clean(m.text)
 	return m.search(m.text, back)
 }
 
@@ -581,13 +614,13 @@ func (m *model) followPlayer() tea.Cmd {
 		return nil
 	}
 	if m.of.follow.label != "" {
-		return m.relist(selection{expr: m.of.expr, match: m.of.match})
+		return m.following(follow{})
 	}
 	r := m.record()
 	if r == nil {
 		return nil
 	}
-	return m.relist(selection{m.of.expr, m.of.match, playerOf(r)})
+	return m.following(playerOf(r))
 }
 
 // followObject follows the object in the chosen field, else the first one in the
@@ -611,7 +644,14 @@ func (m *model) followObject() tea.Cmd {
 		m.Reason = "the message names no object"
 		return nil
 	}
-	return m.relist(selection{m.of.expr, m.of.match, objectOf(r, id)})
+	return m.following(objectOf(r, id))
+}
+
+// following lists only what is followed.
+func (m *model) following(f follow) tea.Cmd {
+	s := m.of
+	s.follow = f
+	return m.relist(s)
 }
 
 // relist begins a listing that keeps the message at hand.
@@ -753,42 +793,56 @@ func commonStart(all []string) string {
 
 // answered obeys an answer.
 func (m *model) answered(text string) tea.Cmd {
-	q := m.Asking
-	switch q {
+	switch m.Asking {
 	case canvas.AskFilter:
 		return m.apply(text)
 	case askText:
 		m.Dismiss()
 		if text != "" {
 			m.text, m.back = text, false
-			m.remember(q, text)
+			m.remember(askText, text)
 		}
 		return m.again(false)
 	case askFrame:
-		n, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil || n < 0 {
-			m.Reason = "a frame is a number; t goes to a time"
-			return nil
-		}
-		m.Dismiss()
-		return m.jump(func(k mark) bool { return k.frame < n }, func(r *dissect.Record) bool { return r.Datagram.Number >= n })
+		return m.goToFrame(text)
 	case canvas.AskTime:
-		since, err := canvas.Since(text)
-		if err != nil {
-			m.Reason = err.Error()
-			return nil
-		}
+		return m.goToTime(text)
+	case askNote:
 		m.Dismiss()
-		to := m.b.opts.Start().Add(since)
-		return m.jump(func(k mark) bool { return k.at < packet.Nanos(to) }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
+		m.note(text)
+	case askSave:
+		return m.save(text)
 	case canvas.Nothing:
 	}
 	return nil
 }
 
+// goToFrame goes to the first message of a frame, or after it.
+func (m *model) goToFrame(text string) tea.Cmd {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 {
+		m.Reason = "a frame is a number; t goes to a time"
+		return nil
+	}
+	m.Dismiss()
+	return m.jump(func(k waypoint) bool { return k.frame < n }, func(r *dissect.Record) bool { return r.Datagram.Number >= n })
+}
+
+// goToTime goes to the first message after a time since the beginning.
+func (m *model) goToTime(text string) tea.Cmd {
+	since, err := canvas.Since(text)
+	if err != nil {
+		m.Reason = err.Error()
+		return nil
+	}
+	m.Dismiss()
+	to := m.b.opts.Start().Add(since)
+	return m.jump(func(k waypoint) bool { return k.at < packet.Nanos(to) }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
+}
+
 // jump goes to the first message of the list that is wanted; it comes after the
-// last of the first marks that are before it.
-func (m *model) jump(before func(mark) bool, wanted func(*dissect.Record) bool) tea.Cmd {
+// last of the first waypoints that are before it.
+func (m *model) jump(before func(waypoint) bool, wanted func(*dissect.Record) bool) tea.Cmd {
 	if m.busy() {
 		return nil
 	}
@@ -811,7 +865,9 @@ func (m *model) apply(expr string) tea.Cmd {
 	}
 	m.remember(canvas.AskFilter, expr)
 	m.Dismiss()
-	return m.relist(selection{expr, match, m.of.follow})
+	s := m.of
+	s.expr, s.match = expr, match
+	return m.relist(s)
 }
 
 // wheel scrolls the pane below the pointer.

@@ -110,13 +110,19 @@ func (m *model) title() string {
 		right = fmt.Sprintf("filtering, %s of %s ", plural.Thousands(m.matched), plural.Thousands(m.read))
 	case m.index == nil:
 	case n == 0:
-		right = fmt.Sprintf("none of %s ", plural.Count(m.index.total, "message"))
-	case n == m.index.total:
+		right = fmt.Sprintf("none of %s ", plural.Count(m.index.seen, "message"))
+	case n == m.index.seen:
 		right = fmt.Sprintf("%s of %s ", plural.Thousands(m.cursor+1), plural.Count(n, "message"))
 	default:
-		right = fmt.Sprintf("%s of %s (%s) ", plural.Thousands(m.cursor+1), plural.Thousands(n), plural.Count(m.index.total, "message"))
+		right = fmt.Sprintf("%s of %s (%s) ", plural.Thousands(m.cursor+1), plural.Thousands(n), plural.Count(m.index.seen, "message"))
+	}
+	if live := m.liveTitle(); live != "" {
+		right = strings.TrimSuffix(right, " ") + live + " "
 	}
 	name := " bcdissect  " + clean(m.b.opts.Title)
+	if m.of.marked != nil {
+		name += "  marked"
+	}
 	if m.of.follow.label != "" {
 		name += "  " + m.of.follow.label
 	}
@@ -169,33 +175,66 @@ func (m *model) messageLines(a area) []string {
 	if m.shift > 0 {
 		name += fmt.Sprintf("  from column %d", m.shift+1)
 	}
+	m.measure(a.height - 1)
+	shown, width := m.shownColumns(a.width)
+	whole := a.width
+	a.width -= width
 	out := []string{m.head(a, name)}
+	if width > 0 {
+		out[0] += m.cells(shown, canvas.Title, width, func(c *column) string { return c.title })
+	}
 	n := m.count()
 	if n == 0 && m.index != nil {
-		text := "no message matches; Y changes the filter"
-		if m.index.total == 0 {
-			text = "the captures hold no traffic of the game"
-		}
-		return append(out, m.Row(a.width).Add(canvas.Warn, " "+text).String())
+		return append(out, m.Row(whole).Add(canvas.Warn, " "+m.emptiness()).String())
 	}
 	for row := m.top; row < n && len(out) < a.height; row++ {
-		rec := m.win.has(row)
-		r := m.Row(a.width)
-		switch {
-		case rec == nil:
-			r.Add(canvas.Faint, " "+m.More)
-		case row == m.cursor:
-			st, sign := m.chosen(messages)
-			r.Add(st, sign+m.shifted(m.sink(m.lineWidth(a), false).Line(rec))).Fill(st, a.width)
-		case m.shift > 0 || !m.b.opts.Color || a.width < 3:
-			r.Add(canvas.Plain, " "+m.shifted(m.sink(m.lineWidth(a), false).Line(rec)))
-		default: // no wider than it may be, and coloured
-			out = append(out, " "+m.sink(m.lineWidth(a), true).Line(rec))
-			continue
+		out = append(out, m.messageLine(row, a))
+		if rec := m.win.has(row); rec != nil && width > 0 {
+			st := canvas.Plain
+			if row == m.cursor {
+				st, _ = m.chosen(messages)
+			}
+			canvas.Beside(out[len(out)-1:], []string{m.cells(shown, st, width, func(c *column) string { return c.value(rec) })}, a.width)
 		}
-		out = append(out, r.String())
 	}
 	return out
+}
+
+// emptiness tells why the list is empty.
+func (m *model) emptiness() string {
+	switch {
+	case m.index.seen > 0:
+		return "no message matches; Y changes the filter"
+	case m.b.opts.Live != nil:
+		return "no traffic of the game so far"
+	}
+	return "the captures hold no traffic of the game"
+}
+
+// messageLine returns a line of the list.
+func (m *model) messageLine(row int, a area) string {
+	rec := m.win.has(row)
+	r := m.Row(a.width)
+	if rec == nil {
+		return r.Add(canvas.Faint, " "+m.More).String()
+	}
+	sign := " "
+	if _, marked := m.marks[placeOf(rec)]; marked {
+		sign = m.Noted
+	}
+	switch {
+	case row == m.cursor:
+		st, mark := m.chosen(messages)
+		if sign == " " {
+			sign = mark
+		}
+		r.Add(st, sign+m.shifted(m.sink(m.lineWidth(a), false).Line(rec))).Fill(st, a.width)
+	case m.shift > 0 || !m.b.opts.Color || a.width < 3:
+		r.Add(canvas.Plain, sign+m.shifted(m.sink(m.lineWidth(a), false).Line(rec)))
+	default: // no wider than it may be, and coloured
+		return r.Add(canvas.Accent, sign).String() + m.sink(m.lineWidth(a), true).Line(rec)
+	}
+	return r.String()
 }
 
 // lineWidth returns the width of the lines of messages, 0 for no limit.
@@ -368,6 +407,9 @@ func (m *model) bottom() []string {
 	switch {
 	case m.Asking != canvas.Nothing:
 		bar := m.Question()
+		if h := m.history[m.Asking]; m.Input.Value() == "" && len(h) > 0 {
+			bar = m.Row(m.Width).Add(canvas.Accent, string(m.Asking)).Add(canvas.Faint, " (up: "+clean(h[len(h)-1])+")").String()
+		}
 		if m.foot() == 1 {
 			return []string{bar}
 		}
@@ -394,6 +436,8 @@ func (m *model) bottom() []string {
 		r.Add(canvas.Faint, "q goes back, arrows scroll")
 	case m.said != "":
 		r.Add(canvas.Accent, m.said)
+	case m.rec != nil && m.marks[placeOf(m.rec)] != "":
+		r.Add(canvas.Accent, "note: "+clean(m.marks[placeOf(m.rec)]))
 	default:
 		r.Add(canvas.Faint, keysLine(m.Width))
 	}
@@ -402,7 +446,7 @@ func (m *model) bottom() []string {
 
 // keysLine returns the most useful keys.
 func keysLine(width int) string {
-	all := []string{"q quit", "? help", "Y filter", "/ search", "n N again", "p player", "o object", "c copy", "tab pane", ": frame", "t time", "z zoom", "T times"}
+	all := []string{"q quit", "? help", "Y filter", "/ search", "n N again", "p player", "o object", "e problem", "m mark", "tab pane", "c copy", "w save", ": frame", "t time", "z zoom", "T times"}
 	for len(all) > 0 && len(strings.Join(all, "  ")) > width {
 		all = all[:len(all)-1]
 	}

@@ -49,11 +49,17 @@ func (w *window) has(row int) *dissect.Record {
 func (w *window) add(r *dissect.Record) bool {
 	c := r.Clone()
 	w.rows = append(w.rows, c)
-	w.size += rowBytes + 2*len(c.Bytes) + 3*len(c.Payload)
-	if c.Datagram != nil {
-		w.size += len(c.Datagram.Payload)
-	}
+	w.size += sizeOf(c)
 	return len(w.rows) < windowRows && w.size < windowBytes
+}
+
+// sizeOf returns the memory of a kept record.
+func sizeOf(r *dissect.Record) int {
+	n := rowBytes + 2*len(r.Bytes) + 3*len(r.Payload)
+	if r.Datagram != nil {
+		n += len(r.Datagram.Payload)
+	}
+	return n
 }
 
 // A selection is the choice of messages that the list holds.
@@ -61,6 +67,17 @@ type selection struct {
 	expr   string
 	match  func(*dissect.Record) bool // nil for all
 	follow follow
+	marked map[place]string // only these; nil for all
+}
+
+// has reports whether a record is in the list.
+func (s *selection) has(v *decode.Viewer, r *dissect.Record) bool {
+	if s.marked != nil {
+		if _, ok := s.marked[placeOf(r)]; !ok {
+			return false
+		}
+	}
+	return s.follow.has(v, r) && (s.match == nil || s.match(r))
 }
 
 // A result is what a job has found out: the program takes it if no other job has begun
@@ -96,6 +113,7 @@ func (m *model) begin(work func(*job)) tea.Cmd {
 func (m *model) cancel() {
 	if m.job != nil && !m.job.stopped.Swap(true) {
 		close(m.job.done)
+		m.grew = m.b.opts.Live != nil // the job may have been to add it
 	}
 	m.job = nil
 }
@@ -129,12 +147,12 @@ func (m *model) list(s selection) tea.Cmd {
 		x, w := new(index), new(window)
 		room := true
 		var v decode.Viewer
-		err := scan(0, func(r *dissect.Record) bool {
-			shown := s.follow.has(&v, r) && (s.match == nil || s.match(r))
-			x.add(shown, r.Datagram.Number, r.Datagram.Time)
+		err := scan(0, func(n int, r *dissect.Record) bool {
+			shown := s.has(&v, r)
+			x.add(n, shown, r.Datagram)
 			full := shown && room && !w.add(r)
 			room = room && !full
-			if read, matched := x.total, x.shown; full || read%progressEvery == 0 {
+			if read, matched := x.seen, x.shown; full || read%progressEvery == 0 {
 				j.tell(false, func() {
 					m.read, m.matched = read, matched
 					if m.index == nil && full {
@@ -154,42 +172,42 @@ func (m *model) load(from int) tea.Cmd {
 	scan := m.b.opts.Scan
 	first := x.record(from)
 	return m.begin(func(j *job) {
-		w := &window{from: from}
-		n, more := first, true
-		err := scan(first, func(r *dissect.Record) bool {
+		w := &window{from: -1}
+		more := true
+		err := scan(first, func(n int, r *dissect.Record) bool {
+			if w.from < 0 { // later than asked for if live traffic was dropped
+				w.from = x.row(n)
+			}
 			more = !x.has(n) || w.add(r)
-			n++
-			more = more && n < x.total && !j.stopped.Load()
+			more = more && n+1 < x.total && !j.stopped.Load()
 			return more
 		})
+		w.from = max(w.from, 0)
 		j.tell(true, func() { m.loaded(w, more, err) })
 	})
 }
 
-// search begins to look for text in the lines of the list, from the row at hand
-// on or back, and from the other end.
-func (m *model) search(text string, back bool) tea.Cmd {
+// seek begins to look for a record of the list, from the row at hand on or back,
+// and from the other end.
+func (m *model) seek(is func(*dissect.Record) bool, back bool) tea.Cmd {
 	x := m.index
 	scan := m.b.opts.Scan
 	now := -1
 	if x.shown > 0 {
 		now = x.record(m.cursor)
 	}
-	sink := table.New(nil, table.Options{ASCII: m.b.opts.ASCII, Start: m.b.opts.Start(), Times: m.times(), Zone: m.zone})
-	has := finder(text)
 	return m.begin(func(j *job) {
 		// look returns the first or the last record in a part of the captures.
 		look := func(from, to int) int {
-			n, at := from, -1
+			at := -1
 			if from >= to {
 				return at
 			}
-			_ = scan(from, func(r *dissect.Record) bool { // the listing has told the error
-				if x.has(n) && has(sink.Line(r)) {
+			_ = scan(from, func(n int, r *dissect.Record) bool { // the listing has told the error
+				if n < to && x.has(n) && is(r) {
 					at = n
 				}
-				n++
-				return n < to && (at < 0 || back) && !j.stopped.Load()
+				return n+1 < to && (at < 0 || back) && !j.stopped.Load()
 			})
 			return at
 		}
@@ -207,8 +225,15 @@ func (m *model) search(text string, back bool) tea.Cmd {
 				record = look(0, now+1)
 			}
 		}
-		j.tell(true, func() { m.found(record, wrapped) })
+		j.tell(true, func() { m.found(record, wrapped, back) })
 	})
+}
+
+// search looks for text in the lines of the list.
+func (m *model) search(text string, back bool) tea.Cmd {
+	sink := table.New(nil, table.Options{ASCII: m.b.opts.ASCII, Start: m.b.opts.Start(), Times: m.times(), Zone: m.zone})
+	has := finder(text)
+	return m.seek(func(r *dissect.Record) bool { return has(sink.Line(r)) }, back)
 }
 
 // finder returns a function that looks for text. Lower case stands for upper

@@ -11,6 +11,7 @@ import (
 // Forms of a report besides those of -T.
 const (
 	FormDashboard = "dashboard"
+	FormBrowser   = "browser"
 	FormNone      = "none" // a host without a report
 	FormPage      = "page"
 	FormFlight    = "acmi" // recordings for Tacview
@@ -28,13 +29,13 @@ var effects = []struct {
 	{flag: "output", forms: []string{"table", "json", "histogram", "csv", "fields", FormPage, FormFlight}},
 	{flag: "fields", forms: []string{"json", "csv", "fields"}},
 	{flag: "field-options", forms: []string{"csv", "fields"}},
-	{flag: "no-names", forms: []string{"table", "json", "csv", "fields", FormDashboard}},
+	{flag: "no-names", forms: []string{"table", "json", "csv", "fields", FormDashboard, FormBrowser}},
 	{flag: "verbose", forms: []string{"table"}},
 	{flag: "hex", forms: []string{"table"}},
 	{flag: "time", forms: []string{"table"}},
 	{flag: "brief", forms: []string{"table"}},
 	{flag: "payload", forms: []string{"json"}},
-	{flag: "color", value: "always", forms: []string{"table", "histogram", FormDashboard}},
+	{flag: "color", value: "always", forms: []string{"table", "histogram", FormDashboard, FormBrowser}},
 	{flag: "speed", forms: []string{FormDashboard}},
 	{flag: "events", forms: []string{"table"}},
 	{flag: "tracks", forms: []string{"json"}},
@@ -58,6 +59,8 @@ func on(form string) string {
 	switch form {
 	case FormDashboard:
 		return "on the dashboard"
+	case FormBrowser:
+		return "in the browser"
 	case FormNone:
 		return "without a report"
 	case FormPage:
@@ -78,6 +81,8 @@ func offered(cmd *cobra.Command, forms []string) string {
 			all = append(all, "-T "+form)
 		case form == FormDashboard && cmd.Flags().Lookup("dashboard") != nil:
 			all = append(all, "--dashboard")
+		case form == FormBrowser && cmd.Flags().Lookup("browse") != nil:
+			all = append(all, "--browse")
 		}
 	}
 	if n := len(all); n > 1 {

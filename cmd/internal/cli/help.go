@@ -31,7 +31,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"Output", []string{
 		"format", "time", "brief", "fields", "field-options", "no-names", "verbose", "hex", "payload", "output", "color", "strict", "verify",
-		"dashboard", "speed",
+		"dashboard", "speed", "browse",
 	}},
 	{"Recording", []string{"write", "capture-format", "decrypt", "ring-buffer", "autostop", "force"}},
 	{"Performance", []string{"jobs", "no-progress"}},

@@ -182,6 +182,7 @@ type extraction struct {
 	players   extract.Players // nil if they are not learned
 	fragments int             // IP fragments in the captures
 	sections  [][]byte        // options of all sections, if there are several captures
+	only      bool            // write no frame that wanted doesn't have
 }
 
 // in returns standard input, from its beginning if that is possible.
@@ -282,7 +283,7 @@ func (x *extraction) keeps(f *capture.Frame) bool {
 	if x.wanted == nil || x.wanted.Has(f.Number) {
 		return true
 	}
-	return x.OnlyRange() && len(x.cfg.Ports) == 0 && x.Count == 0 && x.InRange(f.Number, f.Time)
+	return !x.only && x.OnlyRange() && len(x.cfg.Ports) == 0 && x.Count == 0 && x.InRange(f.Number, f.Time)
 }
 
 // copy writes the frames. It returns the error that ended the captures.

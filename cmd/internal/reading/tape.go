@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/extract"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
@@ -36,6 +37,7 @@ type Tape struct {
 	start time.Time
 	said  string // of the first reading to the end, for standard error
 	ended bool
+	parts int // IP fragments in the captures, once they were read to the end
 
 	points  []checkpoint // in the order of the captures
 	spacing int          // datagrams between two; 0 if the pipelines are too large
@@ -44,7 +46,7 @@ type Tape struct {
 
 // A checkpoint is the state after a number of datagrams.
 type checkpoint struct {
-	datagrams, records int // records that were selected
+	datagrams, records int
 	pipeline           *dissect.Pipeline
 	memory             int
 }
@@ -104,9 +106,9 @@ func (t *Tape) Start() time.Time { return t.start }
 // read to the end.
 func (t *Tape) Said() string { return t.said }
 
-// Scan passes the records from number first on, counted from 0, to take until
-// that returns false.
-func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
+// Scan passes the selected records from number first on to take with their numbers,
+// until that returns false. Numbers count all records from 0.
+func (t *Tape) Scan(first int, take func(n int, r *dissect.Record) bool) error {
 	if t.f.WantsPlayer() && !t.f.KnowsPlayer() {
 		if err := learnFrom(t.names, t.in(), t.f, t.cfg); err != nil {
 			return err
@@ -117,7 +119,7 @@ func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
 		return ofCapture(err)
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	s := scan{Tape: t, at: t.nearest(first), first: first, take: take}
+	s := tapeScan{t, scan{match: t.f.Match, at: t.nearest(first), first: first, take: take}}
 	skip, begun := s.at.datagrams, false
 	var readErr error
 	for b, end := range dissect.Batches(src, dissect.BatchOptions{}) {
@@ -147,10 +149,10 @@ func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
 		return err
 	}
 	if !t.ended {
-		t.ended = true
+		t.ended, t.parts = true, src.Stats().Other.Fragments
 		var said strings.Builder
 		warn(cli.Streams{Err: &said}, src.Stats())
-		r := reading{Common: t.f, src: src, start: t.start, one: &reader{pipeline: s.at.pipeline, seen: s.seen, shown: s.at.records}}
+		r := reading{Common: t.f, src: src, start: t.start, one: &reader{pipeline: s.at.pipeline, seen: s.seen, shown: s.shown}}
 		if text := r.nothing(); text != "" {
 			fmt.Fprintf(&said, "bcdissect: %s\n", text)
 		}
@@ -162,18 +164,15 @@ func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
 	return ofCapture(readErr)
 }
 
-// A scan is one reading of a tape.
-type scan struct {
+// A tapeScan is one reading of a tape.
+type tapeScan struct {
 	*Tape
-	at    checkpoint // the state so far
-	first int
-	take  func(*dissect.Record) bool
-	seen  int // records, selected or not
+	scan
 }
 
 // push gives a batch from one index on to the pipeline, and keeps a checkpoint if
 // the last one is far.
-func (s *scan) push(b *dissect.Batch, from int) error {
+func (s *tapeScan) push(b *dissect.Batch, from int) error {
 	if from == b.Len() {
 		return nil
 	}
@@ -185,12 +184,24 @@ func (s *scan) push(b *dissect.Batch, from int) error {
 	return err
 }
 
+// A scan takes the selected records from one on.
+type scan struct {
+	match       func(*dissect.Record) bool
+	at          checkpoint // the state so far
+	first       int
+	take        func(n int, r *dissect.Record) bool
+	seen, shown int // records, all and selected
+}
+
 func (s *scan) emit(r *dissect.Record) error {
+	n := s.at.records
+	s.at.records++
 	s.seen++
-	if !s.f.Match(r) {
+	if !s.match(r) {
 		return nil
 	}
-	if s.at.records++; s.at.records > s.first && !s.take(r) {
+	s.shown++
+	if n >= s.first && !s.take(n, r) {
 		return ErrEnough
 	}
 	return nil
@@ -238,6 +249,42 @@ func (t *Tape) keep(c checkpoint) {
 		clear(t.points[n:])
 		t.points = t.points[:n]
 	}
+}
+
+// Save writes frames of the captures to another capture, and returns what it has
+// done in words. A name that ends in .pcap makes a file of that form.
+func (t *Tape) Save(name string, frames *extract.Frames) (done string, err error) {
+	if err := cli.CheckInput("save", name, t.in(), t.names...); err != nil {
+		return "", err
+	}
+	var said strings.Builder
+	quiet := *t.f
+	quiet.NoProgress = true
+	x := extraction{
+		Extract: &Extract{name: name, format: cli.NewChoice("pcapng", "pcapng", "pcap")}, Common: &quiet, s: cli.Streams{Err: &said, Graceful: true},
+		cfg: t.cfg, names: t.names, stdin: t.stdin, wanted: frames, fragments: t.parts, only: true,
+	}
+	if strings.HasSuffix(name, ".pcap") {
+		x.format.Value = "pcap"
+	}
+	if err := x.survey(); err != nil {
+		return "", err
+	}
+	_, err = x.copy() // damage was told when the captures were listed
+	if errors.Is(err, capture.ErrNotEmpty) {
+		err = NotReplaced(name)
+	}
+	return told(said.String()), err
+}
+
+// NotReplaced returns the error for a name of a file that holds something.
+func NotReplaced(name string) error {
+	return fmt.Errorf("%s: the file is not empty; give another name", name)
+}
+
+// told returns the lines for standard error as one.
+func told(lines string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(lines), "bcdissect: ", ""), "\n", "; ")
 }
 
 // in returns standard input from its beginning, or nil if it is not read.

@@ -40,7 +40,7 @@ func TestTape(t *testing.T) {
 	tape.spacing = 64
 	var all []string
 	sink := table.New(nil, table.Options{Start: time.Unix(0, 0)})
-	if err := tape.Scan(0, func(r *dissect.Record) bool { all = append(all, sink.Line(r)); return true }); err != nil {
+	if err := tape.Scan(0, func(_ int, r *dissect.Record) bool { all = append(all, sink.Line(r)); return true }); err != nil {
 		t.Fatal(err)
 	}
 	if len(tape.points) < 5 || len(tape.points) > maxCheckpoints || len(all) < 60_000 {
@@ -57,7 +57,10 @@ func TestTape(t *testing.T) {
 	}
 	for _, first := range []int{len(all) - 1, len(all) / 2, 0, 1, 40_000, tape.points[2].records, tape.points[2].records - 1, len(all)} {
 		n := first
-		err := tape.Scan(first, func(r *dissect.Record) bool {
+		err := tape.Scan(first, func(number int, r *dissect.Record) bool {
+			if number != n {
+				t.Fatalf("from record %d on, record %d has the number %d", first, n, number)
+			}
 			if got := sink.Line(r); got != all[n] {
 				t.Fatalf("from record %d on, record %d is\n%s\nnot\n%s", first, n, got, all[n])
 			}
@@ -77,7 +80,7 @@ func TestTapeMemory(t *testing.T) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := tape.Scan(0, func(*dissect.Record) bool { return true }); err != nil {
+	if err := tape.Scan(0, func(int, *dissect.Record) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	runtime.GC()
@@ -94,7 +97,7 @@ func TestLargeCheckpoints(t *testing.T) {
 	tape := openTape(t, fixtures.Path("captures/battle_mix.pcap.gz"))
 	tape.spacing, tape.memory = 64, checkpointBytes // as if others took it
 	n := 0
-	if err := tape.Scan(0, func(*dissect.Record) bool { n++; return true }); err != nil || n == 0 || len(tape.points) > 0 || tape.spacing != 0 {
+	if err := tape.Scan(0, func(int, *dissect.Record) bool { n++; return true }); err != nil || n == 0 || len(tape.points) > 0 || tape.spacing != 0 {
 		t.Errorf("%d records, %d checkpoints, %v", n, len(tape.points), err)
 	}
 }
@@ -108,7 +111,7 @@ func TestTapeOfPipe(t *testing.T) {
 	name := tape.stdin.Name()
 	for range 2 {
 		n := 0
-		if err := tape.Scan(0, func(*dissect.Record) bool { n++; return true }); err != nil || n < 500 {
+		if err := tape.Scan(0, func(int, *dissect.Record) bool { n++; return true }); err != nil || n < 500 {
 			t.Errorf("%d records, %v", n, err)
 		}
 	}
@@ -124,7 +127,7 @@ func TestTapeOfPipe(t *testing.T) {
 // BenchmarkTape lists 79,632 packets, and reads the last page again.
 func BenchmarkTape(b *testing.B) {
 	count := func(tape *Tape, first int) (n int) {
-		if err := tape.Scan(first, func(*dissect.Record) bool { n++; return true }); err != nil {
+		if err := tape.Scan(first, func(int, *dissect.Record) bool { n++; return true }); err != nil {
 			b.Fatal(err)
 		}
 		return n
@@ -145,7 +148,7 @@ func BenchmarkTape(b *testing.B) {
 			first := n*part/10 - 50
 			for b.Loop() {
 				left := 50
-				if err := tape.Scan(first, func(*dissect.Record) bool { left--; return left > 0 }); err != nil || left != 0 {
+				if err := tape.Scan(first, func(int, *dissect.Record) bool { left--; return left > 0 }); err != nil || left != 0 {
 					b.Fatal(left, err)
 				}
 			}

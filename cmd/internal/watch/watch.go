@@ -21,12 +21,14 @@ import (
 	"github.com/bcdissect/bcdissect/report/dashboard"
 )
 
-// Flags are the flags of the dashboard.
+// Flags are the flags of the dashboard and of the browser of live traffic.
 type Flags struct {
-	On    bool
-	speed float64
-	start atomic.Int64           // of the capture, in nanoseconds
-	quit  atomic.Pointer[func()] // ends the source of records; nil if it ends by itself
+	On       bool
+	Browsing bool
+	speed    float64
+	start    atomic.Int64                  // of the capture, in nanoseconds
+	quit     atomic.Pointer[func()]        // ends the source of records; nil if it ends by itself
+	lost     atomic.Pointer[func() uint64] // returns how many packets were lost; nil if that isn't known
 }
 
 // Define defines the flags.
@@ -38,10 +40,16 @@ func (w *Flags) Define(cmd *cobra.Command) {
 
 // Check reports flags that cannot be combined.
 func (w *Flags) Check(cmd *cobra.Command) error {
-	if !w.On {
+	form := cli.FormDashboard
+	switch {
+	case w.On && w.Browsing:
+		return errors.New("--dashboard and --browse: each needs the whole terminal; give one of them")
+	case w.Browsing:
+		form = cli.FormBrowser
+	case !w.On:
 		return nil
 	}
-	if err := cli.CheckEffect(cmd, cli.FormDashboard); err != nil {
+	if err := cli.CheckEffect(cmd, form); err != nil {
 		return err
 	}
 	if !(w.speed >= 0) || math.IsInf(w.speed, 1) {
@@ -91,6 +99,9 @@ func (w *Flags) Sink(d *dashboard.Dashboard, pacer *dashboard.Pacer) reading.Sin
 // StopBy sets the function that ends the source of records.
 func (w *Flags) StopBy(quit func()) { w.quit.Store(&quit) }
 
+// Lost sets the function that returns how many packets were lost.
+func (w *Flags) Lost(count func() uint64) { w.lost.Store(&count) }
+
 // Show runs a dashboard while work gives it records. Standard error of work
 // appears once the terminal is restored.
 func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string, pacer *dashboard.Pacer, work func(cli.Streams, *dashboard.Dashboard) error) error {
@@ -108,7 +119,25 @@ func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string,
 		Now: time.Now, Pacer: pacer, Compile: compiler(f, cfg, func() time.Time { return time.Unix(0, w.start.Load()) }),
 	})
 
-	unwatch := onHangup(d.Stop)
+	return w.run(keys, out, s, d, func(s cli.Streams) error {
+		err := work(s, d)
+		if err == nil || isVerdict(err) {
+			_ = d.Close() // never fails
+		}
+		return err
+	})
+}
+
+// A screenful is a program on the whole terminal.
+type screenful interface {
+	Run(keys io.Reader, out io.Writer) error
+	Stop()
+}
+
+// run runs a program while work gives it records. Standard error of work appears
+// once the terminal is restored.
+func (w *Flags) run(keys io.Reader, out io.Writer, s cli.Streams, p screenful, work func(cli.Streams) error) error {
+	unwatch := onHangup(p.Stop)
 	defer unwatch()
 
 	var said strings.Builder
@@ -119,23 +148,22 @@ func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string,
 		var err error
 		defer func() {
 			if panicked = recover(); panicked != nil {
-				d.Stop()
+				p.Stop()
 			}
 			ended <- err
 		}()
-		err = work(cli.Streams{In: s.In, Out: io.Discard, Err: &said}, d)
+		err = work(cli.Streams{In: s.In, Out: io.Discard, Err: &said})
 		if err != nil && !isVerdict(err) {
-			d.Stop() // there is nothing to look at
-			return
+			p.Stop() // there is nothing to look at
 		}
-		_ = d.Close() // never fails
 	}()
-	shown := d.Run(keys, out)
-	d.Stop()
+	shown := p.Run(keys, out)
+	p.Stop()
 	unwatch()
 	if quit := w.quit.Load(); quit != nil {
 		(*quit)()
 	}
+	var err error
 	select {
 	case err = <-ended:
 	case <-time.After(time.Second): // it waits for packets or for a pipe

@@ -36,17 +36,18 @@ type Look struct {
 	ascii  bool
 	styles [styles]lipgloss.Style
 
-	More string // the end of cut text
-	Mark string // of the pane in focus, and of a closed group
+	More  string // the end of cut text
+	Mark  string // of the pane in focus, and of a closed group
+	Noted string // of a message that the user has marked
 
 	Opened string // an open group
 }
 
 // New returns a look, with or without colours and characters beyond ASCII.
 func New(color, ascii bool) Look {
-	l := Look{color: color, ascii: ascii, More: "…", Mark: "▸", Opened: "▾"}
+	l := Look{color: color, ascii: ascii, More: "…", Mark: "▸", Noted: "✓", Opened: "▾"}
 	if ascii {
-		l.More, l.Mark, l.Opened = "~", ">", "v"
+		l.More, l.Mark, l.Noted, l.Opened = "~", ">", "*", "v"
 	}
 	s := lipgloss.NewStyle()
 	l.styles = [styles]lipgloss.Style{

@@ -61,6 +61,16 @@ func (p *Program) Stop() {
 	}
 }
 
+// Send gives the model a message while the program runs.
+func (p *Program) Send(msg tea.Msg) {
+	p.mu.Lock()
+	t := p.tea
+	p.mu.Unlock()
+	if t != nil {
+		t.Send(msg) // does nothing once the program has ended
+	}
+}
+
 // Stopped reports whether the program ends or has ended.
 func (p *Program) Stopped() bool {
 	p.mu.Lock()

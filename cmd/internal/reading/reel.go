@@ -1,0 +1,218 @@
+package reading
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/extract"
+	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// Limits of a reel. A stretch is long enough for its copy of the pipeline to
+// matter little, and short enough to be decoded again in no time.
+const (
+	reelBytes         = 256 << 20
+	stretchDatagrams  = 4096
+	besidePayload     = 208 // bytes that a datagram takes without its payload
+	leastStretches    = 2   // that stay, however large
+	recordingSoftware = "messages chosen in the browser, in packets made for them"
+)
+
+// A Reel keeps the datagrams of live traffic that are the game's in memory, and reads their records
+// as often as wanted. It drops the oldest datagrams when they and the copies of
+// the pipeline take more than 256 MiB. Add may run beside all other methods,
+// which are for one goroutine at a time.
+type Reel struct {
+	cfg   dissect.Config
+	match func(*dissect.Record) bool // of the scanning goroutine
+
+	mu        sync.Mutex
+	start     time.Time
+	head      *dissect.Pipeline // of Add
+	datagrams int               // of the game, so far
+	records   int               // of these
+	stretches []*stretch        // the oldest first
+	fresh     *stretch          // the next one, while no datagram of the game came; else nil
+	memory    int
+	most      int
+	next      checkpoint // the end of the last complete scan, if it has a pipeline
+}
+
+// A stretch is a part of a reel: datagrams, and the state before them.
+type stretch struct {
+	at        checkpoint
+	datagrams []dissect.Datagram
+	memory    int
+}
+
+// NewReel returns an empty reel for the messages that a selection has.
+func NewReel(cfg dissect.Config, match func(*dissect.Record) bool) *Reel {
+	return &Reel{cfg: cfg, match: match, head: dissect.New(cfg), most: reelBytes}
+}
+
+// Tap returns a source that puts the datagrams of another on the reel.
+func (l *Reel) Tap(src Source) Source { return tapped{src, l} }
+
+type tapped struct {
+	Source
+	reel *Reel
+}
+
+// Next implements [packet.Source].
+func (t tapped) Next() (*dissect.Datagram, error) {
+	d, err := t.Source.Next()
+	if err == nil {
+		t.reel.Add(d)
+	}
+	return d, err
+}
+
+// Add puts a copy of a datagram on the reel, if it is the game's.
+func (l *Reel) Add(d *dissect.Datagram) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.start.IsZero() {
+		l.start = d.Time
+	}
+	s := l.fresh
+	if n := len(l.stretches); s == nil && n > 0 && len(l.stretches[n-1].datagrams) < stretchDatagrams {
+		s = l.stretches[n-1]
+	}
+	if s == nil {
+		s = &stretch{at: checkpoint{datagrams: l.datagrams, records: l.records, pipeline: l.head.Clone()}, memory: l.head.Memory()}
+		l.fresh = s
+	}
+	other := l.head.Stats().Other
+	c := *d
+	c.Payload = bytes.Clone(d.Payload)
+	_ = l.head.Push(&c, func(*dissect.Record) error { l.records++; return nil }) // the function never fails
+	if l.head.Stats().Other > other {
+		return // it changes nothing, so the fresh stretch can begin with another
+	}
+	if s == l.fresh {
+		l.stretches, l.memory, l.fresh = append(l.stretches, s), l.memory+s.memory, nil
+	}
+	s.datagrams = append(s.datagrams, c)
+	l.datagrams++
+	size := besidePayload + len(c.Payload)
+	s.memory, l.memory = s.memory+size, l.memory+size
+	for l.memory > l.most && len(l.stretches) > leastStretches {
+		l.memory -= l.stretches[0].memory
+		l.stretches = slices.Delete(l.stretches, 0, 1)
+	}
+}
+
+// Start returns the time of the first datagram.
+func (l *Reel) Start() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.start
+}
+
+// Records returns how many records there were, and how many of them, the first
+// ones, are gone.
+func (l *Reel) Records() (all, gone int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.stretches) == 0 {
+		return 0, 0
+	}
+	return l.records, l.stretches[0].at.records
+}
+
+// Scan passes the selected records from number first on to take with their
+// numbers, until that returns false. Records that are gone are skipped.
+func (l *Reel) Scan(first int, take func(n int, r *dissect.Record) bool) error {
+	all, at := l.from(first)
+	if all == nil {
+		return nil
+	}
+	x := scan{match: l.match, at: at, first: first, take: take}
+	for _, s := range all {
+		for i := max(x.at.datagrams-s.at.datagrams, 0); i < len(s.datagrams); i++ {
+			x.at.datagrams++
+			if err := x.at.pipeline.Push(&s.datagrams[i], x.emit); errors.Is(err, ErrEnough) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	l.mu.Lock()
+	l.next = x.at
+	l.mu.Unlock()
+	return nil
+}
+
+// from returns the stretches to scan for records from one on, as they are now,
+// and the state to begin with.
+func (l *Reel) from(first int) (all []stretch, at checkpoint) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.stretches {
+		if s.at.records <= first {
+			all = all[:0]
+		}
+		all = append(all, *s)
+	}
+	if all == nil {
+		return nil, at
+	}
+	at = all[0].at
+	if next := l.next; next.pipeline != nil && next.records <= first && next.datagrams >= at.datagrams {
+		l.next = checkpoint{} // it's used up
+		return all, next
+	}
+	at.pipeline = at.pipeline.Clone()
+	return all, at
+}
+
+// Save writes the datagrams of frames to a capture, and returns what it has done
+// in words. The packets have headers of their own.
+func (l *Reel) Save(name string, frames *extract.Frames) (done string, err error) {
+	all, _ := l.from(0)
+	w, err := capture.CreateWriter(name, capture.DatagramOptions(capture.WriterOptions{System: runtime.GOOS, Description: recordingSoftware, Start: l.Start()}))
+	if errors.Is(err, capture.ErrNotEmpty) {
+		return "", NotReplaced(name)
+	}
+	if err != nil {
+		return "", cli.Plain(err)
+	}
+	packets := capture.NewDatagramWriter(w)
+	written, left := 0, 0
+	for _, s := range all {
+		for i := range s.datagrams {
+			d := &s.datagrams[i]
+			if !frames.Has(d.Number) {
+				continue
+			}
+			if !d.Src.Addr().Is4() || !d.Dst.Addr().Is4() {
+				left++
+				continue
+			}
+			if err = packets.Write(d.Time, d.Src, d.Dst, d.Payload); err != nil {
+				break
+			}
+			written++
+		}
+	}
+	if e := w.Flush(capture.Counters{}); err == nil {
+		err = e
+	}
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	done = fmt.Sprintf("%s: %s written", name, plural.Count(written, "datagram"))
+	if left > 0 {
+		done += fmt.Sprintf(", %d with IPv6 left out", left)
+	}
+	return done, err
+}
