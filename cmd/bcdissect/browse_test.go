@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,50 @@ func TestBrowseOnTerminal(t *testing.T) {
 		x.keys("g")
 		x.await("1 of 34,096")
 		x.keys("C-c")
+		x.restored(before)
+	})
+
+	t.Run("marks, columns and saving", func(t *testing.T) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "a.pcap")
+		if err := os.WriteFile(name, fixtures.Read(t, "captures/networked_battle.pcap"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := newTerminal(t, 120, 40)
+		before := x.settings()
+		x.keys(browse(name), "Enter")
+		x.await("messages", "? help")
+		x.keys("-l", "Yname == StateUpdate and speed")
+		x.keys("Enter")
+		x.await("filter name == StateUpdate")
+		x.keys("2", "G", "k", "C")
+		x.await("column speed", "6.19780")
+		x.keys("=")
+		x.await("filter: StateUpdate.speed == 6.197803")
+		x.keys("C-u")
+		x.await("(up: name == StateUpdate and speed)")
+		x.keys("Escape")
+		x.await("? help") // else it is Alt-A
+		x.keys("a")
+		x.await("note:")
+		x.keys("-l", "fast?")
+		x.keys("Enter")
+		x.await("noted", "✓")
+		x.keys("M")
+		x.await("marked", "1 of 1 (")
+		x.keys("w")
+		x.keys("-l", filepath.Join(dir, "b.pcap"))
+		x.keys("Enter")
+		x.await("b.pcap: 1 of ", "frames written")
+		x.keys("q")
+		x.restored(before)
+		x.keys("clear; '"+exe+"' read '"+filepath.Join(dir, "b.pcap")+"' | wc -l; ls '"+dir+"'; echo status=$?", "Enter")
+		x.await("a.pcap.marks.json", "b.pcap\n", "status=0")
+		x.keys(browse(name), "Enter")
+		x.await("messages", "? help")
+		x.keys("]")
+		x.await("note: fast?")
+		x.keys("q")
 		x.restored(before)
 	})
 

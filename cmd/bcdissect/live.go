@@ -43,6 +43,7 @@ is missing, the error says how to get it.`,
 		Example: `  bcdissect live
   bcdissect live -i eth0 -f 'udp port 22101' -w evening.pcapng
   bcdissect live -i any -Y 'Chat or TeamChat'
+  bcdissect live --browse
   bcdissect live -w ring.pcapng -b duration:600 -b files:12 -o /dev/null`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,6 +64,7 @@ is missing, the error says how to get it.`,
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "keep `N` bytes of each packet (0 = all)")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
+	fl.BoolVar(&w.Browsing, "browse", false, "browse the messages while they come, as browse does with captures")
 	l.defineUser(cmd)
 	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
 	l.messages.Define(&f, cmd)
@@ -148,7 +150,11 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		return err
 	}
 	makeSink = l.withPage(makeSink)
-	shown := func() error { return reading.Report(f, s, cfg, liveSource{live}, makeSink) }
+	var src reading.Source = liveSource{live}
+	if l.tap != nil {
+		src = l.tap(src)
+	}
+	shown := func() error { return reading.Report(f, s, cfg, src, makeSink) }
 	err = l.await(shown)
 	l.summary(live)
 	return err

@@ -170,6 +170,47 @@ func pcapOf(t *testing.T, frames [][]byte, times []time.Time) string {
 	return path
 }
 
+// TestLiveBrowse shows packets on a terminal while they come: the list grows, stays
+// where the user reads, filters what comes later, and can be saved.
+func TestLiveBrowse(t *testing.T) {
+	fixtures.System(t)
+	exe := program(t)
+	send := cable(t)
+	frames := framesOf(t, fixtures.Read(t, "captures/stock_client.pcap"))
+	sendAll := func(frames [][]byte) {
+		t.Helper()
+		for _, frame := range frames {
+			if err := send(frame); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	x := newTerminal(t, 100, 30)
+	before := x.settings()
+	file := filepath.Join(t.TempDir(), "chat.pcapng")
+	x.keys(fmt.Sprintf("clear; '%s' live -i v0 --browse; echo status=$?", exe), "Enter")
+	x.await("bcdissect  v0", "no traffic of the game so far")
+	sendAll(frames[:120])
+	x.await("▸  120 ", "of ", "messages", "Chat")
+	x.keys("k", "k")
+	x.await("▸  118 ")
+	x.keys("m")
+	x.await("✓  118 ", "marked; marks of live traffic last until you quit")
+	x.keys("-l", "YChat")
+	x.keys("Enter")
+	x.await("filter Chat")
+	sendAll(frames[120:])
+	x.await("of 16 (535 messages)")
+	x.keys("w")
+	x.keys("-l", file)
+	x.keys("Enter")
+	x.await("datagrams written")
+	x.keys("q")
+	x.restored(before)
+	x.keys("clear; '"+exe+"' read '"+file+"' -T fields -e name | sort | uniq -c; echo status=$?", "Enter")
+	x.await("16 Chat", "status=0")
+}
+
 // cable gives the test a network of its own with the interfaces v0 and v1, and
 // returns a function that sends frames from one to the other. The test's thread
 // is not used for anything afterwards.

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/watch"
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
@@ -27,9 +28,11 @@ type running struct {
 	user      string // of -Z
 	as        *privilege.User
 
-	// For the dashboard: is told how to end the traffic, and of lost packets. It is nil
-	// without a dashboard.
+	// For the dashboard and the browser: is told how to end the traffic, and of lost packets. It is nil
+	// without them.
 	opened func(quit func(), counts func() (received, dropped uint64))
+	// For the browser: returns a source that also fills the browser. It is nil without one.
+	tap func(reading.Source) reading.Source
 
 	interrupts *cli.Interrupts
 	log        *cli.Log
@@ -118,8 +121,11 @@ func (r *running) show(cmd *cobra.Command, w *watch.Flags, f *cli.Common, s cli.
 	if err := r.recording.Check(time.Now()); err != nil {
 		return err
 	}
-	if w.On {
+	switch {
+	case w.On:
 		return r.watch(w, f, s, title, run)
+	case w.Browsing:
+		return r.browse(w, f, s, title, run)
 	}
 	if err := r.messages.Check(f, cmd); err != nil {
 		return err
@@ -127,7 +133,7 @@ func (r *running) show(cmd *cobra.Command, w *watch.Flags, f *cli.Common, s cli.
 	return run(f, s, r.sinks(f))
 }
 
-// await runs a report. The dashboard has the terminal, and waits for this goroutine.
+// await runs a report. A dashboard or a browser has the terminal, and waits for this goroutine.
 func (r *running) await(show func() error) error {
 	if r.opened != nil {
 		return show()
@@ -206,5 +212,18 @@ func (r *running) watch(w *watch.Flags, f *cli.Common, s cli.Streams, title stri
 			}()
 		}
 		return run(f, s, w.Sink(d, nil))
+	})
+}
+
+// browse shows traffic in the browser until the user quits.
+func (r *running) browse(w *watch.Flags, f *cli.Common, s cli.Streams, title string, run func(*cli.Common, cli.Streams, reading.SinkMaker) error) error {
+	command := func(r *dissect.Record) string { return decodeCommand(r, f) }
+	return w.Browse(f, s, title, command, func(s cli.Streams, makeSink reading.SinkMaker, tap func(reading.Source) reading.Source) error {
+		r.tap = tap
+		r.opened = func(quit func(), counts func() (received, dropped uint64)) {
+			w.StopBy(quit)
+			w.Lost(func() uint64 { _, dropped := counts(); return dropped })
+		}
+		return run(f, s, makeSink)
 	})
 }
