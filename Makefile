@@ -38,9 +38,9 @@ SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/... ./d
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
-# The tests that "make windows" runs, and those of them that CI has time for: of
-# files, paths, sockets and whole commands.
-WINDOWS ?= ./...
+# What "make windows" runs: the engine for Wireshark and all tests. CI has time for
+# the tests of files, paths, sockets and whole commands.
+WINDOWS ?= -engine ./...
 WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.

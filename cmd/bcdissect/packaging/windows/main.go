@@ -1,6 +1,7 @@
 // Command windows runs tests as Windows programs under wine, on Linux. "make
 // windows" calls it. Its arguments are those of "go test", and -- begins the
-// arguments of a further "go test".
+// arguments of a further "go test". With -engine before them, it first tries the
+// engine for Wireshark as a DLL.
 //
 // Wine 8, the newest in Debian 12, lacks three functions that Go 1.26 uses. A small
 // DLL in a temporary wine prefix adds the first. For the other two, the tests are
@@ -79,6 +80,12 @@ func run(wine string, args []string) (err error) {
 	log.Printf("wine is ready after %.0f s", time.Since(began).Seconds())
 	if err := try(env, wine, overlay, filepath.Join(dir, "bcdissect.exe")); err != nil {
 		return err
+	}
+	if len(args) > 0 && args[0] == "-engine" {
+		args = args[1:]
+		if err := tryEngine(env, wine, dir); err != nil {
+			return err
+		}
 	}
 	env = append(env, wineEnv+"="+wine)
 	r := newResults(os.Stdout)
