@@ -75,6 +75,10 @@ type Limits struct {
 	Held         int // messages and fragments that came too early: 1,024
 	HeldBytes    int // that they take, with the overhead of each: 256 KiB
 	Acks         int // acknowledgements to repeat: 512
+	// Ahead is how many messages may be missing before one that came early: 0x4000,
+	// as in the game. One that is far ahead would wait until the numbers begin again,
+	// and then take the place of another.
+	Ahead int
 }
 
 func (l Limits) orDefault() Limits {
@@ -88,6 +92,7 @@ func (l Limits) orDefault() Limits {
 	set(&l.Held, 1024)
 	set(&l.HeldBytes, 256<<10)
 	set(&l.Acks, 512)
+	set(&l.Ahead, 0x4000)
 	return l
 }
 
@@ -160,6 +165,7 @@ type Endpoint struct {
 
 	epoch    time.Time // times are counted from here
 	next     [classes]uint16
+	wrapped  bool // game messages have used the last number and begun again at 0
 	urgent   fifo // not sent yet: with priority
 	plain    fifo // without
 	alone    fifo // at most one a datagram
@@ -360,6 +366,7 @@ func Arrive(m *Message) error {
 func (e *Endpoint) number(class int) uint16 {
 	n := e.next[class]
 	e.next[class]++
+	e.wrapped = e.wrapped || class == data && e.next[class] == 0
 	return n
 }
 

@@ -226,7 +226,7 @@ func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool
 	if m.Fragment {
 		cost += pieceSize
 	}
-	if !turn && (e.held >= e.limits.Held || e.heldB+cost > e.limits.HeldBytes) && !held.has(m) {
+	if !turn && (e.held >= e.limits.Held || e.heldB+cost > e.limits.HeldBytes || e.ahead(in, m.Seq) >= e.limits.Ahead) && !held.has(m) {
 		e.stats.Refused++
 		return false
 	}
@@ -260,6 +260,15 @@ func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool
 	held.there[m.Index/64] |= 1 << (m.Index % 64)
 	held.pieces = append(held.pieces, piece{m.Index, bytes.Clone(m.Body)})
 	return true
+}
+
+// ahead returns how many messages belong before one that came early.
+func (e *Endpoint) ahead(in *inbox, seq uint16) int {
+	n := seq - in.expected
+	if e.eight {
+		n &= 0xFF
+	}
+	return int(n)
 }
 
 // has reports whether the message or fragment is held already.

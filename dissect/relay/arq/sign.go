@@ -81,7 +81,7 @@ func (e *Endpoint) Challenge(now time.Time, random uint32) {
 // long past.
 func (e *Endpoint) challengeRange() (from, size uint16) {
 	next := e.next[data]
-	if next < behindBy {
+	if e.fewUsed() {
 		return aheadFrom, 0xFFFF - aheadFrom
 	}
 	from, size = next-behindBy, behindBy-behindAtLeast
@@ -92,6 +92,10 @@ func (e *Endpoint) challengeRange() (from, size uint16) {
 	}
 	return from, size
 }
+
+// fewUsed reports whether only the first numbers were used, so that no message
+// bears one of aheadFrom or higher.
+func (e *Endpoint) fewUsed() bool { return !e.wrapped && e.next[data] < behindBy }
 
 // sendChallenge adds the challenge that is due to a datagram.
 func (e *Endpoint) sendChallenge(b *builder) {
@@ -150,6 +154,5 @@ func (e *Endpoint) challenging(seq uint16) bool {
 	if _, ok := e.signs.live[seq]; ok {
 		return e.unacked[keyOf(data, seq, false, 0)] == nil
 	}
-	from, size := e.challengeRange()
-	return size > 0 && e.next[data] < behindBy && seq-from < size
+	return e.fewUsed() && seq >= aheadFrom
 }
