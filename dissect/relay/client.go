@@ -273,7 +273,7 @@ func rewrite(plain []byte) []byte {
 // Receive takes a datagram of the host's, which is borrowed until the call
 // returns. A datagram that does not split is ignored, as in the game.
 func (c *Client) Receive(now time.Time, datagram []byte) {
-	if c.Phase == ClientGone || len(datagram) == 0 || datagram[0] != transport.HostPeer {
+	if c.Phase == ClientIdle || c.Phase == ClientGone || len(datagram) == 0 || datagram[0] != transport.HostPeer {
 		return
 	}
 	c.in = cipher.Decrypt(c.in[:0], datagram)

@@ -57,6 +57,23 @@ const controlNumber = 2
 // forgedChat is a line of chat with a text that tests look for.
 func forgedChat(id uint8) []byte { return chatAs(id, "forged line") }
 
+// shortConnect is a connect as OpenBC's clients write it.
+var shortConnect = []byte{transport.UnassignedPeer, 1, byte(transport.Connect), 8, 1, 0, 0, 0, 127, 0}
+
+// idle returns a keepalive, which shows no more than the id.
+func idle(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} }
+
+// forgedLeave returns a leave.
+func forgedLeave(id uint8) []byte {
+	return one(id, transport.Header{Type: transport.Disconnect, Priority: true, Seq: controlNumber}, []byte{id, 10, 0, 0, 1})
+}
+
+// forgedName returns a name that tests look for.
+func forgedName(id uint8) []byte {
+	return one(id, transport.Header{Type: transport.NameChange, Priority: true, Seq: controlNumber},
+		append(wire.AppendWideTextOf([]byte{id, 10, 0, 0, 1}, "forged name"), 0, 0))
+}
+
 // A forgery is an attack on one player by somebody who writes its address.
 type aForgery struct {
 	name string
@@ -75,15 +92,11 @@ func everyFive(attack func(f *forger)) func(*forger, int) {
 
 var forgeries = []aForgery{
 	{"leave", everyFive(func(f *forger) {
-		f.sweep(func(id uint8) []byte {
-			return one(id, transport.Header{Type: transport.Disconnect, Priority: true, Seq: controlNumber}, []byte{id, 10, 0, 0, 1})
-		})
+		f.sweep(forgedLeave)
 	})},
 	{"leave, repeated as the game does", func(f *forger, tick int) {
 		if tick >= 100 && tick < 1500 && tick%100 == 0 {
-			f.sweep(func(id uint8) []byte {
-				return one(id, transport.Header{Type: transport.Disconnect, Priority: true, Seq: controlNumber}, []byte{id, 10, 0, 0, 1})
-			})
+			f.sweep(forgedLeave)
 		}
 	}},
 	{"short leave", everyFive(func(f *forger) {
@@ -106,10 +119,7 @@ var forgeries = []aForgery{
 		}
 	}},
 	{"rename", everyFive(func(f *forger) {
-		f.sweep(func(id uint8) []byte {
-			return one(id, transport.Header{Type: transport.NameChange, Priority: true, Seq: controlNumber},
-				append(wire.AppendWideTextOf([]byte{id, 10, 0, 0, 1}, "forged name"), 0, 0))
-		})
+		f.sweep(forgedName)
 	})},
 	{"next numbers, filled with rubbish", everyFive(func(f *forger) {
 		for n := range uint16(3) {
@@ -156,16 +166,23 @@ var forgeries = []aForgery{
 	})},
 	{"connects, and every id", everyFive(func(f *forger) {
 		f.write(f.connect())
-		f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
-		f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
+		f.sweep(idle)
+		f.sweep(idle)
 	})},
+	{"connects, leaves and the id of OpenBC's clients", func(f *forger, _ int) {
+		f.write(f.connect())
+		f.write(shortConnect)
+		f.write(idle(2))
+		f.write(idle(3))
+		f.write([]byte{transport.UnassignedPeer, 1, byte(transport.Leave), 2})
+	}},
 	{"ship updates", func(f *forger, tick int) {
 		f.sweep(func(id uint8) []byte {
 			return one(id, transport.Header{Type: transport.Standard}, append([]byte{byte(msg.OpStateUpdate)}, append(idBytes(f.victim.player), 0, 0, 0, 0, 0x80)...))
 		})
 	}},
 	{"all ids, all the time", func(f *forger, tick int) {
-		f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
+		f.sweep(idle)
 	}},
 }
 
@@ -200,6 +217,37 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
+// Once a stranger has guessed wrong, no guess of the next minute is believed, be it
+// right, so that a minute gives one chance in 124.
+func TestPatientForger(t *testing.T) {
+	for _, pause := range []time.Duration{step, 100 * time.Millisecond, 710 * time.Millisecond, time.Second, 2100 * time.Millisecond, 20 * time.Second, 59 * time.Second} {
+		t.Run(pause.String(), func(t *testing.T) {
+			t.Parallel()
+			s := besiege(t, 3, relay.Config{})
+			s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+			f := &forger{siege: s, victim: s.chatters[1]}
+			forged := s.forgedLines()
+			s.events = nil
+			every := int(pause / step)
+			guesses := []uint8{f.victim.ID ^ 1, f.victim.ID}
+			s.chat(max(10*time.Second, 2*pause+2*time.Second), func(tick int) {
+				if tick%every == 0 && tick > 0 {
+					id := guesses[(tick/every-1)%2]
+					f.write(one(id, reliable(f.next()), forgedChat(id)))
+					f.write(one(id, transport.Header{Type: transport.Standard}, forgedChat(id)))
+					f.write(forgedName(id))
+					f.write(forgedLeave(id))
+				}
+			})
+			if f.right == 0 || *forged > 0 {
+				t.Errorf("of %d right guesses, %d lines got through", f.right, *forged)
+			}
+			s.unharmed()
+			s.undeceived()
+		})
+	}
+}
+
 // forgedLines counts the forged lines that anybody is shown.
 func (s *siege) forgedLines() *int {
 	n := new(int)
@@ -229,28 +277,83 @@ func (s *siege) told(victim *chatter) {
 	}
 }
 
-// A player gets in although somebody guesses at its id meanwhile.
+// joinings are attacks on a player who is joining.
+var joinings = []aForgery{
+	{"guesses five seconds apart", everyFive(func(f *forger) { f.sweep(idle) })},
+	{"guesses a second apart", func(f *forger, tick int) {
+		if tick%100 == 20 {
+			f.sweep(idle)
+		}
+	}},
+	{"guesses", tenTimes(func(f *forger) { f.sweep(idle) })},
+	{"names", tenTimes(func(f *forger) { f.sweep(forgedName) })},
+	{"leaves", tenTimes(func(f *forger) { f.sweep(forgedLeave) })},
+	{"next numbers, filled with rubbish", tenTimes(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return fill(id, func(n int) (transport.Header, []byte) { return reliable(uint16(n)), []byte{0xEE} })
+		})
+	})},
+	{"acknowledgements", tenTimes(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return fill(id, func(n int) (transport.Header, []byte) {
+				return transport.Header{Type: transport.Acknowledge, Seq: uint16(n)}, nil
+			})
+		})
+	})},
+	{"leaves without an id", func(f *forger, _ int) { f.write([]byte{transport.UnassignedPeer, 1, byte(transport.Leave), 2}) }},
+	{"connects", func(f *forger, _ int) { f.write(f.connect()) }},
+	{"short connects, and the id that follows", func(f *forger, _ int) {
+		f.write(shortConnect)
+		f.write(idle(2))
+	}},
+	{"connects, and every id", tenTimes(func(f *forger) {
+		f.write(f.connect())
+		f.sweep(idle)
+	})},
+}
+
+// tenTimes returns an attack that is made ten times a second.
+func tenTimes(attack func(f *forger)) func(*forger, int) {
+	return func(f *forger, tick int) {
+		if tick%10 == 2 {
+			attack(f)
+		}
+	}
+}
+
+// A player gets in whatever others write in its name meanwhile, and plays.
 func TestForgedWhileJoining(t *testing.T) {
-	for _, every := range []int{500, 100} {
-		s := besiege(t, 2, relay.Config{})
-		s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
-		late := s.add(false)
-		f := &forger{siege: s, victim: &chatter{player: late}}
-		late.Connect(s.now)
-		from := s.now
-		var took time.Duration
-		s.chat(40*time.Second, func(tick int) {
-			if tick%every == 20%every {
-				f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
+	for n, tt := range append(joinings, joinings...) {
+		begins := 200 + n // other places between two guesses
+		t.Run(fmt.Sprint(tt.name, "/", n), func(t *testing.T) {
+			t.Parallel()
+			s := besiege(t, 2, relay.Config{})
+			s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+			late := s.add(false)
+			f := &forger{siege: s, victim: &chatter{player: late}}
+			var from time.Time
+			var took time.Duration
+			s.chat(15*time.Second, func(tick int) {
+				if tick == begins {
+					late.Connect(s.now)
+					from = s.now
+				}
+				tt.at(f, tick)
+				if late.Phase == relaytest.Playing && took == 0 {
+					took = s.now.Sub(from)
+				}
+			})
+			if took == 0 || took > 10*time.Second || late.Phase != relaytest.Playing {
+				t.Errorf("in after %v, phase %d; %v", took, late.Phase, s.events)
 			}
-			if late.Phase == relaytest.Playing && took == 0 {
-				took = s.now.Sub(from)
+			t.Logf("in after %v", took)
+			s.unharmed()
+			for _, p := range s.host.Players() {
+				if p.Addr == late.addr && wire.WideText(p.Name).Raw() != late.Name {
+					t.Errorf("it is called %q", p.Name)
+				}
 			}
 		})
-		if took == 0 || took > 10*time.Second {
-			t.Errorf("guesses every %d ms: in after %v, phase %d", 10*every, took, late.Phase)
-		}
-		s.unharmed()
 	}
 }
 
@@ -303,31 +406,42 @@ func TestForgedConnects(t *testing.T) {
 	}
 }
 
-// A client that acknowledges each message once gives no signs. It is not thrown
-// out or silenced either, and a burst of guesses does not speak for it.
+// A client that answers no challenge, be it one of OpenBC's, gives no signs. It is
+// not thrown out or silenced either, and a burst of guesses does not speak for it.
 func TestForgeriesWithoutSigns(t *testing.T) {
-	for _, tt := range forgeries {
-		switch tt.name {
-		case "leave", "short leave", "kick", "chat without a number", "connects, and every id":
-		default:
-			continue // its numbers have eight bits
+	for _, openBC := range []bool{true, false} {
+		for _, tt := range forgeries {
+			switch tt.name {
+			case "leave", "short leave", "kick", "chat without a number", "connects, and every id":
+			default:
+				if openBC { // its numbers have eight bits
+					continue
+				}
+			}
+			switch tt.name { // these go on all the time, so that the host cannot tell the player
+			case "one guess every tenth of a second", "ship updates", "all ids, all the time":
+				continue
+			}
+			t.Run(fmt.Sprint(tt.name, "/", openBC), func(t *testing.T) {
+				t.Parallel()
+				s := besiegeMixed(t, []bool{false, openBC, false}, relay.Config{})
+				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+				f := &forger{siege: s, victim: s.chatters[1]}
+				f.victim.silent = true
+				forged := s.forgedLines()
+				s.events = nil
+				s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
+				s.unharmed()
+				s.told(f.victim)
+				if *forged > 0 {
+					t.Errorf("%d forged lines got through", *forged)
+				}
+				_, longest := s.echo()
+				if longest > 1500*time.Millisecond {
+					t.Errorf("a line takes %v to come back", longest)
+				}
+				t.Logf("at worst %v", longest)
+			})
 		}
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := besiegeMixed(t, []bool{false, true, false}, relay.Config{})
-			s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
-			f := &forger{siege: s, victim: s.chatters[1]}
-			forged := s.forgedLines()
-			s.events = nil
-			s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
-			s.unharmed()
-			s.told(f.victim)
-			if *forged > 0 {
-				t.Errorf("%d forged lines got through", *forged)
-			}
-			if _, longest := s.echo(); longest > 1500*time.Millisecond {
-				t.Errorf("a line takes %v to come back", longest)
-			}
-		})
 	}
 }

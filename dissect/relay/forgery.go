@@ -23,7 +23,9 @@ const (
 	challengeEvery = 30 * time.Millisecond  // so that hardly a datagram of the game's leaves without a sign
 	challengeFast  = 10 * time.Millisecond  // the same until acknowledgements are repeated often
 	fastFor        = 2 * time.Second        // the game repeats an acknowledgement on its own twice, and then in other datagrams
-	contestedFor   = 700 * time.Millisecond // after a wrong id, how long messages of its kind are not believed without a sign
+	answersWithin  = 900 * time.Millisecond // after the first wrong id; a client that has answered no challenge by then, when the game repeats messages, may not know how
+	ghostAfter     = 2 * time.Second        // without progress in a join
+	contestedFor   = 700 * time.Millisecond // after a wrong id, how long messages of its kind are not believed of a client that answers none
 	repeatedAfter  = 500 * time.Millisecond // from a message to its repetition
 	reportedIDs    = 2                      // wrong ids; a single one may be an accident
 	forgetIDs      = 10 * time.Second       // an id that the address had before is no guess
@@ -44,11 +46,12 @@ const (
 
 // A forgery is what the host knows of others who use a player's address.
 type forgery struct {
-	began time.Time // the first wrong id of a row
-	last  time.Time // the last one
-	ids   [2]uint64 // a bit for each wrong id
-	told  bool
-	asked time.Time // when the player was challenged last
+	began  time.Time // the first wrong id of a row
+	last   time.Time // the last one
+	ids    [2]uint64 // a bit for each wrong id
+	told   bool
+	asked  time.Time // when the player was challenged last
+	signed time.Time // when the player answered a challenge last
 
 	contested [kindCount]time.Time // when a message of each kind last came with a wrong id
 	second    time.Time            // in which looked counts
@@ -111,7 +114,7 @@ func (h *Host) suspected(p *peer) bool {
 
 // suspect notes that a datagram from a player's address had a wrong id.
 func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
-	if !h.cfg.Public || !p.proved || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
+	if !h.cfg.Public || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
 		return
 	}
 	f := &p.forgery
@@ -121,11 +124,11 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	h.look(f, datagram)
 	f.last = h.now
 	f.ids[id/64%2] |= 1 << (id % 64)
-	if !f.told && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
+	if !f.told && len(p.alias) > 0 && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
 		f.told = true
 		h.report(Forged, p, fmt.Sprintf("somebody forges %q: wrong ids come from its address", wire.WideText(p.alias)))
 	}
-	if h.signs(p) {
+	if h.mustSign(p) {
 		p.goodbye = farewell{} // it has come without a sign
 	}
 	h.challenge(p)
@@ -134,7 +137,7 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 // challenge asks a player whose address others use for a sign, if it is time to,
 // and returns when it is the next time; zero for never.
 func (h *Host) challenge(p *peer) (next time.Time) {
-	if !h.suspected(p) || p.phase == Leaving || p.openBC() {
+	if !h.suspected(p) || !p.known() || p.phase == Leaving || p.openBC() {
 		return next
 	}
 	f, every := &p.forgery, challengeEvery
@@ -149,33 +152,35 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 	return f.asked.Add(every)
 }
 
-// signs reports whether a client's datagrams have signs: those of the game do,
-// which repeat acknowledgements in whatever they send.
-func (h *Host) signs(p *peer) bool {
-	s := p.link.Stats()
-	return !p.openBC() && s.Acknowledged > 0 && s.Again >= s.Acknowledged
+// mustSign reports whether a client whose address others use is believed only with
+// signs: it has answered a challenge, or there was hardly time to. That the game
+// answers is known from its code only, so each client has to show it.
+func (h *Host) mustSign(p *peer) bool {
+	f := &p.forgery
+	return !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
 }
 
 // doubted returns which messages of a deciphered datagram with a player's id are
 // not to be believed: it may come from somebody else.
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
-	if !h.suspected(p) || p.link.Signed(h.now, plain) == arq.TrueSign {
+	f := &p.forgery
+	if !h.suspected(p) {
 		return 0
 	}
-	f := &p.forgery
-	lasts := contestedFor
-	if h.signs(p) {
-		k = kindLeave
-		if h.now.Sub(f.began) >= fastFor {
-			lasts = suspectFor
-		}
+	if p.link.Signed(h.now, plain) == arq.TrueSign {
+		f.signed = h.now
+		return 0
+	}
+	lasts, strict := contestedFor, h.mustSign(p)
+	if strict {
+		k, lasts = kindLeave, suspectFor
 	}
 	for i, at := range f.contested {
 		if h.now.Sub(at) < lasts {
 			k |= 1 << i
 		}
 	}
-	if k&^kindAck != 0 && h.repeated(f, plain, k) && !h.signs(p) {
+	if k&^kindAck != 0 && !strict && h.repeated(f, plain, k) {
 		return k & kindAck
 	}
 	return k
@@ -249,7 +254,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 		return false
 	}
 	suspected := h.suspected(p)
-	if !h.cfg.Public || !p.known() || p.phase == Leaving || suspected && h.signs(p) {
+	if !h.cfg.Public || !p.known() || p.phase == Leaving || suspected && h.mustSign(p) {
 		return false // a leave from an address that others use has come with a sign
 	}
 	f := &p.goodbye
@@ -276,8 +281,16 @@ func (p *peer) usualSilence() time.Duration {
 	return min(max(2*p.pace, leastSilence), idleSilence)
 }
 
+// ghost reports whether a session may be no more than the guesses of others: it is
+// not in the game, gets no further, and has lately answered no challenge.
+func (h *Host) ghost(p *peer) bool {
+	return p.phase < Playing && h.suspected(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
+}
+
 // present reports whether a client is there, as far as the host knows.
-func (h *Host) present(p *peer) bool { return p.proved && h.now.Sub(p.heard) < p.usualSilence() }
+func (h *Host) present(p *peer) bool {
+	return p.proved && !h.ghost(p) && h.now.Sub(p.heard) < p.usualSilence()
+}
 
 // occupied reports whether the player who has a session's address is there, so
 // that the session cannot take its place. Somebody may have guessed its id.

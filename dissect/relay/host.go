@@ -4,7 +4,6 @@ import (
 	"errors"
 	"iter"
 	"math"
-	"math/bits"
 	"net/netip"
 	"slices"
 	"time"
@@ -102,12 +101,15 @@ type peer struct {
 	voice   session.Voice
 	late    bool  // it was let in without a session
 	former  uint8 // the id of the session whose place it took
+	// unasked: its files will be asked for once it uses its id. As long as the address
+	// is another client's, a stranger may have sent the connect; and number 0, which the
+	// question bears, would be a future one to a client that is far on.
+	unasked bool
 	forgery forgery
 	goodbye farewell
-	proved  bool      // it has used its id, so it receives at its address
-	trusted bool      // it has also got into the game: it is sent without limit
-	assumed uint8     // the id that it uses whatever it was given, as OpenBC's test clients do; 0 for none
-	guesses [4]uint64 // a bit for each wrong id
+	proved  bool  // it has used its id, so it receives at its address
+	trusted bool  // it has also got into the game: it is sent without limit
+	assumed uint8 // the id that it uses whatever it was given, as OpenBC's test clients do; 0 for none
 	credit  credit
 	got     int // bytes, as long as it is not trusted
 	gave    int
@@ -164,6 +166,9 @@ func NewHost(cfg Config) *Host {
 	cfg.Players = min(cfg.Players, MaxPlayers)
 	cfg.Limits = cfg.Limits.orDefault()
 	cfg.Public = cfg.Public && cfg.Random != nil && !cfg.Captured
+	if cfg.Public && cfg.Limits.Link.Ahead == 0 {
+		cfg.Limits.Link.Ahead = aheadMost
+	}
 	return &Host{
 		cfg: cfg, likeOpenBC: cfg.Like == decode.OpenBC, catalog: cfg.Catalog, decoder: decode.NewDecoder(),
 		byAddr: map[netip.AddrPort][]*peer{}, nextID: firstID,
@@ -328,76 +333,58 @@ func (h *Host) take(p *peer, m *transport.Message) bool {
 // speaker returns the sender of a datagram by its address and id, or nil. A
 // client that uses the id sent to its address has proved that it receives there.
 func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
-	size := len(datagram)
-	var known, guest, short *peer
+	var known, short *peer
 	for _, p := range h.byAddr[from] {
 		switch {
 		case p.id == id || h.cfg.Captured:
 			known = p
-		case p.proved:
-		case p.short && p.assumes(id):
+		case p.short && !p.proved && p.assumes(id):
 			short = p
-		default:
-			guest = p
 		}
 	}
+	assumes := known == nil && short != nil && !h.awaited(from)
 	switch {
-	case known != nil && !known.proved && h.occupied(known, datagram):
-		h.drop(DropWrongID)
-		return nil
-	case known != nil:
-		known.got += size
-		h.proof(known)
-	case short != nil:
+	case assumes:
 		known = short
-		known.got += size
-		h.assume(known, id)
-	case len(h.byAddr[from]) == 0:
-		if known = h.beginLate(from, id); known == nil {
-			h.drop(DropStranger)
-			return nil
-		}
-		known.got += size
-		h.proof(known)
-	default:
+	case known == nil:
+		known = h.beginLate(from, id)
+	}
+	switch {
+	case known == nil && len(h.byAddr[from]) == 0:
+		h.drop(DropStranger)
+		return nil
+	case known == nil:
 		h.drop(DropWrongID)
-		if guest != nil {
-			h.guess(guest, id)
-		}
 		for _, p := range h.byAddr[from] {
 			h.suspect(p, id, datagram)
 		}
+		return nil
+	case !known.proved && h.occupied(known, datagram):
+		h.drop(DropWrongID)
+		return nil
 	}
-	if known != nil && known.gone {
+	known.got += len(datagram)
+	if assumes {
+		h.assume(known, id)
+	} else {
+		h.proof(known)
+	}
+	if known.gone {
 		return nil
 	}
 	return known
 }
 
-// guess counts an id other than the session's. A client that receives at the
-// address need not guess; a datagram of a session that has ended can bear a
-// wrong id, but only one.
-func (h *Host) guess(p *peer, id uint8) {
-	bit := uint64(1) << (id % 64)
-	if p.guesses[id/64]&bit != 0 {
-		return
-	}
-	p.guesses[id/64] |= bit
-	n := 0
-	for _, g := range p.guesses {
-		n += bits.OnesCount64(g)
-	}
-	h.connects.charge(h.now, p.addr.Addr(), guessCosts)
-	if n < guessesMost {
-		return
-	}
-	h.complain(Refused, p, "it does not know the id that it was given: its address may be forged")
-	h.connects.charge(h.now, p.addr.Addr(), guessedCosts)
-	for _, o := range slices.Clone(h.byAddr[p.addr]) {
-		if !o.known() {
-			h.remove(o)
-		}
-	}
+// awaited reports whether a client of the game has asked to be let in and has not
+// used its id, so that a stranger who writes as OpenBC's clients do cannot take its
+// place.
+func (h *Host) awaited(from netip.AddrPort) bool {
+	return h.cfg.Public && slices.ContainsFunc(h.byAddr[from], func(p *peer) bool { return !p.short && !p.known() })
+}
+
+// inUse reports whether others know a client at an address.
+func (h *Host) inUse(from netip.AddrPort) bool {
+	return slices.ContainsFunc(h.byAddr[from], (*peer).known)
 }
 
 // unassigned takes the first message of a datagram without an id, and returns
@@ -407,7 +394,8 @@ func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *
 	case transport.Connect:
 		return h.connect(from, m, size)
 	case transport.Disconnect, transport.Leave: // it has thought better of it
-		if list := h.byAddr[from]; len(list) > 0 && !list[len(list)-1].known() {
+		// Anybody can write that in the name of another: a public host waits.
+		if list := h.byAddr[from]; !h.cfg.Public && len(list) > 0 && !list[len(list)-1].known() {
 			return list[len(list)-1]
 		}
 	case transport.NameChange, transport.Acknowledge, transport.DoNothing, transport.BootPlayer, transport.Standard:

@@ -698,14 +698,14 @@ func TestRandomIDs(t *testing.T) {
 		h := NewHost(Config{Random: random})
 		seen := map[uint8]bool{}
 		for range lastID - firstID {
-			id, ok := h.freeID()
+			id, ok := h.freeID(new(peer))
 			if !ok || id < firstID || id > lastID || id == skippedID || seen[id] {
 				t.Fatalf("id %d, %v", id, ok)
 			}
 			seen[id] = true
 			h.ids[id] = &peer{}
 		}
-		if id, ok := h.freeID(); ok {
+		if id, ok := h.freeID(new(peer)); ok {
 			t.Errorf("id %d although all are given", id)
 		}
 	}

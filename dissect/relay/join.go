@@ -51,16 +51,17 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 		switch {
 		case p.phase == Leaving:
 			h.remove(p)
-		case p.short == m.Short && p.nonce == req.Nonce && (!m.Short || !p.known()):
+		case h.repeats(p, m, &req):
 			// It has not heard the accept, or this is an old copy.
-			p.got += size
-			p.awake = true
-			p.link.Repeat(h.now, transport.Connect)
 			if p.proved {
 				h.drop(DropStranger) // anybody can send it; nothing is proved
 				return nil
 			}
-			return p
+			p.got += size
+			p.awake = true
+			p.link.Repeat(h.now, transport.Connect)
+			p.link.Receive(h.now, m, func(*arq.Message) {}) // at no cost to the client: others may have sent it
+			return nil
 		case p.assumed != 0 && !p.proved || h.cfg.Captured:
 			h.replace(p, nil)
 		}
@@ -69,14 +70,18 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 		h.drop(DropConnects)
 		return nil
 	}
+	stateless := h.answersStateless(from, m)
 	if !h.cfg.Captured {
 		if h.crowded(from) {
 			h.drop(DropCrowd)
 			return nil
 		}
 		if !h.connects.take(h.now, from.Addr()) && !h.connects.lacks(from.Addr()) {
-			h.drop(DropConnects)
-			return nil
+			if !h.cfg.Public || m.Short || h.inUse(from) {
+				h.drop(DropConnects)
+				return nil
+			}
+			stateless = true
 		}
 	}
 	p := h.newPeer(from)
@@ -90,7 +95,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	case !h.cfg.Captured && !strings.EqualFold(wire.WideText(req.Password).Raw(), h.cfg.Password):
 		h.refuse(p, transport.BootPassword)
 		return nil
-	case h.cfg.Public && !m.Short && len(h.byAddr[from]) == 0 && (h.connects.lacks(from.Addr()) || h.unprovedSessions() >= sessionsAtEase):
+	case stateless:
 		h.answerStateless(from)
 		return nil
 	case h.connects.lacks(from.Addr()) || !h.admit(p):
@@ -98,6 +103,30 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 		return nil
 	}
 	return p
+}
+
+// repeats reports whether a connect is to be answered by repeating the accept of a
+// session. The game's clients take the id of any accept. A stranger can send
+// connects in their name, so a public host gives an address one id until it is used,
+// and takes the client for one of the game's as soon as a connect is in their form.
+func (h *Host) repeats(p *peer, m *transport.Message, req *transport.Request) bool {
+	if p.short == m.Short && p.nonce == req.Nonce && (!m.Short || !p.known()) {
+		return true
+	}
+	switch {
+	case !h.cfg.Public || p.phase == Playing || p.proved && !h.suspected(p):
+		return false
+	case p.proved && !h.ghost(p), m.Short && !p.known():
+		return true
+	case p.short || p.known(): // others may have used the id
+		p.short, p.assumed, p.proved, p.phase, p.round, p.voice = m.Short, 0, false, Checking, 0, session.Voice{}
+		p.born, p.moved = h.now, h.now
+		h.connectLink(p)
+		h.letIn(p)
+		h.ask(p)
+	}
+	p.claimed, p.nonce = req.Addr, req.Nonce
+	return true
 }
 
 // newPeer returns a client without a session.
@@ -152,6 +181,10 @@ func (h *Host) proof(p *peer) {
 	h.trust(p)
 	if first {
 		h.enter(p)
+	}
+	if p.unasked {
+		p.unasked = false
+		h.ask(p)
 	}
 }
 
@@ -273,11 +306,15 @@ func (h *Host) free() (n int) {
 }
 
 // intruder returns a client that takes a slot from others: its join does not get
-// further, and its address has more of those than it may when slots are scarce.
+// further, and its address has more of those than it may when slots are scarce, or
+// somebody has guessed at its id.
 func (h *Host) intruder() *peer {
 	for _, p := range h.peers {
 		if p.slot < 0 || !p.known() || p.phase > Loading || h.cfg.Captured {
 			continue
+		}
+		if h.ghost(p) {
+			return p
 		}
 		n, idle := h.unfinished(netip.AddrPortFrom(p.addr.Addr(), 0))
 		if idle != nil && n > max(1, h.cfg.Players/4) {
@@ -313,14 +350,14 @@ func (h *Host) admit(p *peer) bool {
 		h.remove(oldest)
 		list = h.byAddr[p.addr]
 	}
-	id, ok := h.freeID()
+	id, ok := h.freeID(p)
 	for !ok {
 		i := slices.IndexFunc(h.peers, func(o *peer) bool { return !o.known() })
 		if i < 0 {
 			return false
 		}
 		h.remove(h.peers[i])
-		id, ok = h.freeID()
+		id, ok = h.freeID(p)
 	}
 	rival := false // of a session that others know
 	for _, o := range h.byAddr[p.addr] {
@@ -334,16 +371,12 @@ func (h *Host) admit(p *peer) bool {
 			o.pause = h.now.Add(pauseAtMost)
 		}
 	}
-	if list = h.byAddr[p.addr]; len(list) > 0 && !list[len(list)-1].known() {
-		p.guesses = list[len(list)-1].guesses // a new session is no new chance
-	}
 	h.begin(p, id)
+	h.letIn(p)
 	if !rival && h.hogs(p) {
-		h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
 		h.full(p)
 		return true
 	}
-	h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
 	if !rival {
 		if p.slot = h.freeSlot(p); p.slot >= 0 {
 			h.slots[p.slot] = p
@@ -353,22 +386,30 @@ func (h *Host) admit(p *peer) bool {
 		h.full(p)
 		return true
 	}
-	h.ask(p)
+	if p.unasked = rival && h.cfg.Public; !p.unasked {
+		h.ask(p)
+	}
 	return true
 }
 
 // begin begins the session of a client.
 func (h *Host) begin(p *peer, id uint8) {
 	p.id = id
-	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
-	p.link.Adapt(h.cfg.Mode == Playable)
-	if p.short {
-		p.link.Eight(true)
-	}
+	h.connectLink(p)
 	h.ids[id] = p
 	h.byAddr[p.addr] = append(h.byAddr[p.addr], p)
 	h.peers = append(h.peers, p)
 }
+
+// connectLink gives a client a link on which nothing was sent.
+func (h *Host) connectLink(p *peer) {
+	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
+	p.link.Adapt(h.cfg.Mode == Playable)
+	p.link.Eight(p.short)
+}
+
+// letIn tells a client its id.
+func (h *Host) letIn(p *peer) { h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{p.id}}) }
 
 // freeSlot returns the free slot that a captured client had, or the lowest one; -1
 // if there is none.
@@ -381,8 +422,10 @@ func (h *Host) freeSlot(p *peer) int {
 }
 
 // freeID returns an id that nobody has: a random one or, without randomness, the
-// next from where the last one was found, as the stock host does.
-func (h *Host) freeID() (id uint8, ok bool) {
+// next from where the last one was found, as the stock host does. On a public host
+// an id that OpenBC's clients use whatever they are given proves nothing of a client
+// that writes as they do, so such a client does not get one.
+func (h *Host) freeID(p *peer) (id uint8, ok bool) {
 	if h.cfg.Random != nil {
 		h.nextID = firstID + uint8(h.cfg.Random()%(lastID-firstID+1))
 	}
@@ -391,7 +434,7 @@ func (h *Host) freeID() (id uint8, ok bool) {
 		if h.nextID++; h.nextID > lastID {
 			h.nextID = firstID
 		}
-		if id != skippedID && h.ids[id] == nil {
+		if id != skippedID && h.ids[id] == nil && (!h.cfg.Public || !p.short || !p.assumes(id)) {
 			return id, true
 		}
 	}

@@ -50,6 +50,7 @@ type player struct {
 	calm    bool // there is no trouble on its way
 	mute    bool // nothing that it sends arrives
 	damaged bool // it may be given anything
+	silent  bool // it answers no challenges
 	inGame  bool // it has been sent the mission
 	seen    [3]map[string]run
 	updates int
@@ -144,6 +145,28 @@ func idBytes(p *player) []byte {
 // forward names the stream of a client's messages that others get.
 func (p *player) forward() string { return fmt.Sprintf("slot %d from %d", p.Slot, p.First) }
 
+// without returns a datagram without challenges if the client answers none.
+func (p *player) without(datagram []byte) []byte {
+	if !p.silent {
+		return datagram
+	}
+	plain := cipher.Decrypt(nil, datagram)
+	split, err := transport.Split(plain)
+	rest := []byte{plain[0], 0}
+	for err == nil {
+		var m transport.Message
+		var ok bool
+		if m, ok, err = split.Next(); err != nil || !ok {
+			break
+		}
+		if longer, err := transport.Append(rest, &m.Header, m.Body); err == nil && !msg.IsChallenge(m.Body) {
+			rest = longer
+			rest[1]++
+		}
+	}
+	return cipher.Encrypt(nil, rest)
+}
+
 // send sends a datagram to the host.
 func (w *world) send(from netip.AddrPort, datagram []byte, t *relay.Trouble) {
 	w.network.Send(w.now, from, hostAddr, datagram, t)
@@ -172,7 +195,7 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 				}
 				w.host.Receive(w.now, a.From, a.Datagram)
 			} else if p := w.byAddr[a.To]; p != nil {
-				p.Receive(w.now, a.Datagram)
+				p.Receive(w.now, p.without(a.Datagram))
 			}
 		}
 		w.host.Advance(w.now)

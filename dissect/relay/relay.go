@@ -142,20 +142,18 @@ type Limits struct {
 
 // Bounds of the host's patience.
 const (
-	forgetAfter  = 2 * time.Second  // the record of a client that was turned away
-	idleJoin     = 10 * time.Second // without progress, after which a client makes room for others
-	deafFor      = 30 * time.Second // that a client sends and acknowledges nothing
-	deafAndFull  = 10 * time.Second // the same, when much waits for it
-	muchWaiting  = 2048             // messages that wait for one client
-	quietFor     = 10 * time.Second // without a word, after which a client is sent no more ship updates
-	allowance    = 1 << 10          // bytes beyond Factor that a client is sent that has used its id: the names of others
-	someWaiting  = 64               // messages that wait for a client that has proved nothing
-	pendingMost  = 4                // sessions of one address that have proved nothing
-	bogusMost    = 16               // acknowledgements of messages never sent that count, of one datagram
-	guessesMost  = 3                // ids that are tried before a session is forgotten
-	guessCosts   = 5                // connects that a wrong id costs the address
-	guessedCosts = 30               // and those that make the session forgotten
-	pauseAtMost  = time.Second      // that a session keeps silent because another one wants its place
+	forgetAfter = 2 * time.Second  // the record of a client that was turned away
+	idleJoin    = 10 * time.Second // without progress, after which a client makes room for others
+	deafFor     = 30 * time.Second // that a client sends and acknowledges nothing
+	deafAndFull = 10 * time.Second // the same, when much waits for it
+	muchWaiting = 2048             // messages that wait for one client
+	quietFor    = 10 * time.Second // without a word, after which a client is sent no more ship updates
+	allowance   = 1 << 10          // bytes beyond Factor that a client is sent that has used its id: the names of others
+	someWaiting = 64               // messages that wait for a client that has proved nothing
+	pendingMost = 4                // sessions of one address that have proved nothing
+	bogusMost   = 16               // acknowledgements of messages never sent that count, of one datagram
+	aheadMost   = 1 << 10          // messages that may be missing before one that came early, more than a client may send while one is repeated
+	pauseAtMost = time.Second      // that a session keeps silent because another one wants its place
 )
 
 // complaints is how often a host reports useless or excessive messages of one

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -292,7 +293,7 @@ func TestFreeID(t *testing.T) {
 	h := NewHost(Config{})
 	var got []uint8
 	for {
-		id, ok := h.freeID()
+		id, ok := h.freeID(new(peer))
 		if !ok {
 			break
 		}
@@ -311,7 +312,7 @@ func TestFreeID(t *testing.T) {
 	h.ids[lastID], h.ids[firstID] = nil, nil
 	h.nextID = lastID
 	for _, want := range []uint8{lastID, firstID, lastID} {
-		if id, ok := h.freeID(); !ok || id != want {
+		if id, ok := h.freeID(new(peer)); !ok || id != want {
 			t.Errorf("got %d, %v, want %d", id, ok, want)
 		}
 	}
@@ -778,20 +779,60 @@ func TestKnows(t *testing.T) {
 	}
 }
 
-// Two ids may be tried, again and again; a third one ends the session.
-func TestGuesses(t *testing.T) {
-	g := newGame(t, Config{})
-	addr := netip.MustParseAddrPort("10.0.0.1:1")
-	g.raw(addr, stockConnect(1))
-	for _, id := range []byte{100, 101, 100, 101, 100} {
-		g.raw(addr, []byte{id, 1, byte(transport.DoNothing)})
-		if g.peerAt(addr) == nil || g.has(Refused, "") {
-			t.Fatalf("events %q", g.events)
+// A connect in the name of a player brings the player no question: it would have
+// number 0, which is a future one to a client that is far on, and take the place of a
+// message when the numbers begin again.
+func TestConnectInPlayersName(t *testing.T) {
+	random := uint32(0)
+	g := newGame(t, Config{Public: true, Random: func() uint32 { random++; return random }})
+	a := g.join(1001)
+	asked := func() (yes bool) {
+		g.host.Advance(g.now)
+		for {
+			_, d, ok := g.host.Send()
+			if !ok {
+				return yes
+			}
+			split, err := transport.Split(cipher.Decrypt(nil, d))
+			for more := err == nil; more; {
+				var m transport.Message
+				if m, more, err = split.Next(); err != nil {
+					t.Fatal(err)
+				}
+				yes = yes || more && m.Type == transport.Standard && decode.Opcode(m.Body[0]) == msg.OpChecksumRequest
+			}
 		}
 	}
-	g.raw(addr, []byte{102, 1, byte(transport.DoNothing)})
-	if g.peerAt(addr) != nil || !g.has(Refused, "it does not know the id that it was given") {
-		t.Errorf("events %q", g.events)
+	g.raw(a.addr, stockConnect(99))
+	if asked() {
+		t.Error("the player is asked for its files")
+	}
+	// Its game has begun again, and uses the id.
+	list := g.host.byAddr[a.addr]
+	g.now = g.now.Add(9 * time.Second)
+	g.raw(a.addr, []byte{list[len(list)-1].id, 1, byte(transport.DoNothing)})
+	if len(list) != 2 || !asked() {
+		t.Errorf("%d sessions; the new one is not asked for its files", len(list))
+	}
+}
+
+// Whoever guesses at the id of a client that joins neither ends its session nor
+// takes the connects of its address.
+func TestGuesses(t *testing.T) {
+	g := newGame(t, Config{Public: true, Random: func() uint32 { return 5 }})
+	addr := netip.MustParseAddrPort("10.0.0.1:1")
+	g.raw(addr, stockConnect(1))
+	for id := uint8(100); id < 120; id++ {
+		g.raw(addr, []byte{id, 1, byte(transport.DoNothing)})
+	}
+	p := g.peerAt(addr)
+	if p == nil || p.known() || len(g.events) > 0 {
+		t.Fatalf("events %q", g.events)
+	}
+	g.raw(addr, []byte{p.id, 1, byte(transport.DoNothing)})
+	g.raw(netip.AddrPortFrom(addr.Addr(), 2), stockConnect(2))
+	if !p.proved || len(g.host.peers) != 2 {
+		t.Errorf("proved: %v; %d sessions", p.proved, len(g.host.peers))
 	}
 }
 

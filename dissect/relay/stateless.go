@@ -18,6 +18,12 @@ const (
 	answersLast    = 30 * time.Second // after the last answer without a session
 )
 
+// answersStateless reports whether a connect is answered without a session: there
+// are many.
+func (h *Host) answersStateless(from netip.AddrPort, m *transport.Message) bool {
+	return h.cfg.Public && !m.Short && len(h.byAddr[from]) == 0 && (h.connects.lacks(from.Addr()) || h.unprovedSessions() >= sessionsAtEase)
+}
+
 // unprovedSessions counts the sessions that have proved nothing.
 func (h *Host) unprovedSessions() (n int) {
 	for _, p := range h.peers {
@@ -66,14 +72,12 @@ func accept(now time.Time, link *arq.Endpoint, id uint8) (plain []byte, ok bool)
 }
 
 // beginLate begins the session of a client that was let in without one and uses
-// its id now. It returns nil if the id is not the one that its address got, or
-// after too many attempts.
+// its id now. It returns nil if the id is not the one that its address got.
 func (h *Host) beginLate(from netip.AddrPort, id uint8) *peer {
-	if h.stateless.IsZero() || h.now.Sub(h.stateless) > answersLast || h.down || !h.connects.take(h.now, from.Addr()) {
+	if h.stateless.IsZero() || h.now.Sub(h.stateless) > answersLast || h.down || h.inUse(from) {
 		return nil
 	}
 	if own, ok := h.idFor(from); !ok || own != id {
-		h.connects.charge(h.now, from.Addr(), guessedCosts)
 		return nil
 	}
 	p := h.newPeer(from)
