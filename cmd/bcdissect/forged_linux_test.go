@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -29,7 +30,7 @@ func TestRelayForged(t *testing.T) {
 		if c.Phase != relaytest.Playing {
 			t.Fatalf("%s: phase %d, reason %d; %s", c.Name, c.Phase, c.Reason, host)
 		}
-		c.Deliver = c.hears
+		c.Deliver, c.frame = c.hears, 20*time.Millisecond
 		ids[c.Name], c.heard = c.ID, time.Now()
 		all = append(all, c)
 	}
@@ -66,7 +67,10 @@ func TestRelayForged(t *testing.T) {
 	if victim.next < 5 || len(victim.echoes) != victim.next || len(victim.faults) > 0 || victim.Phase != relaytest.Playing {
 		t.Errorf("%d of %d lines came back, phase %d, %q", len(victim.echoes), victim.next, victim.Phase, victim.faults)
 	}
-	// How long they take is tested in virtual time.
+	// A line that is not believed comes again after one second, after three and after six.
+	if worst := slices.Max(victim.echoes); worst > 7*time.Second {
+		t.Errorf("a line took %v to come back", worst)
+	}
 	t.Logf("lines of the victim came back after %v", victim.echoes)
 	if len(other.faults) > 0 || len(other.Lost) > 0 {
 		t.Errorf("the other: %q, was told that %v left", other.faults, other.Lost)

@@ -134,9 +134,11 @@ type udpClient struct {
 	*relaytest.Client
 	conn    *net.UDPConn
 	trouble *relay.Trouble
-	rand    *rand.Rand  // of its own datagrams
-	arrived chan []byte // datagrams that the network let through
-	late    chan []byte // the same of its own datagrams
+	rand    *rand.Rand    // of its own datagrams
+	arrived chan []byte   // datagrams that the network let through
+	late    chan []byte   // the same of its own datagrams
+	frame   time.Duration // between two datagrams of the game's, which sends all that is due in one; 0 for as soon as anything is due
+	framed  time.Time
 
 	seen    map[string][2]int // first and last number of the messages of each other client
 	faults  []string
@@ -227,9 +229,10 @@ func (c *udpClient) play(until time.Time, each func(now time.Time, tick int)) {
 			each(now, tick)
 			tick++
 		}
-		for {
+		for now.Sub(c.framed) >= c.frame {
 			d, ok := c.Datagram(now)
 			if !ok {
+				c.framed = now
 				break
 			}
 			c.through(c.rand, slices.Clone(d), c.late)
