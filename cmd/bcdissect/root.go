@@ -111,7 +111,8 @@ func newRoot(s cli.Streams) *cobra.Command {
 Trek: Bridge Commander: it finds the game's datagrams, deciphers them, puts
 fragments together and decodes every message, as a table, as JSON or as a
 histogram.`,
-		Example: `  bcdissect read capture.pcap              every message, a line each
+		Example: `  bcdissect demo                           try it on a recorded match
+  bcdissect read capture.pcap              every message, a line each
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
   bcdissect browse capture.pcap            the same on the whole terminal
@@ -144,7 +145,7 @@ histogram.`,
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.Err)
-	cmd.AddCommand(newRead(s), newBrowse(s), newLive(s), newProxy(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newDiff(s), newMeasure(s), newAnonymize(s), newTables(s), newWeb(s),
+	cmd.AddCommand(newDemo(s), newRead(s), newBrowse(s), newLive(s), newProxy(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newDiff(s), newMeasure(s), newAnonymize(s), newTables(s), newWeb(s),
 		newWireshark(s), newRelay(s), newQuery(s), newConform(s), newBots(s), newDecode(s), newEncode(s), newOpcodes(s), newSchema(s), newConfig(s), newVersion(s))
 	cli.Arrange(cmd)
 	return cmd

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/sample"
+	"github.com/bcdissect/bcdissect/decode/plural"
+)
+
+// demonstrated are the commands that demo runs: those that read captures, and
+// write nothing that the user has not named.
+var demonstrated = []string{"session", "read", "browse", "web", "stats", "replay", "measure", "wireshark"}
+
+func newDemo(s cli.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo [COMMAND [FLAG]...]",
+		Short: "Try a command on a recorded match: you need no game and no capture",
+		Long: `Demo runs another command on a match that's part of the program: four scripted
+players for half a minute, with eight lost ships and some chat. Without COMMAND
+it tells the story of the match, as session does.
+
+COMMAND is ` + plural.Or(demonstrated) + `.
+Its flags follow it. To keep the match as a file, give 'demo read -w FILE'.`,
+		Example: `  bcdissect demo
+  bcdissect demo web
+  bcdissect demo browse
+  bcdissect demo read -Y 'Chat or TeamChat'
+  bcdissect demo read -w demo.pcapng`,
+		DisableFlagsInUseLine: true,
+		DisableFlagParsing:    true, // they are the other command's
+		ValidArgs:             demonstrated,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				args = []string{"session"}
+			case args[0] == "-h" || args[0] == "--help":
+				return cmd.Help()
+			case !slices.Contains(demonstrated, args[0]):
+				return fmt.Errorf("demo %s: give one of the commands %s first", args[0], strings.Join(demonstrated, ", "))
+			}
+			return demonstrate(s, args)
+		},
+	}
+}
+
+// demonstrate runs a command on the match.
+func demonstrate(s cli.Streams, args []string) error {
+	name, remove, err := sample.Write()
+	if err != nil {
+		return cli.Failed(err)
+	}
+	defer remove()
+	if s.Process { // a closed pipe must not end the program before the files are removed
+		signal.Ignore(syscall.SIGPIPE)
+		defer signal.Reset(syscall.SIGPIPE)
+	}
+	root := newRoot(s)
+	root.SetArgs(append(slices.Clone(args), name))
+	_, err = cli.Execute(root)
+	return err
+}
