@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/bcdissect/bcdissect/fixtures"
 )
@@ -82,6 +86,60 @@ func TestPrivileges(t *testing.T) {
 			t.Errorf("it said %s, want %s", said, want)
 		}
 	})
+}
+
+// TestOwnFolders has a running host read its list of bans again. The second time the
+// list is at the same place, but in another folder: the rights of the user allow
+// that, and Landlock does not.
+func TestOwnFolders(t *testing.T) {
+	fixtures.System(t)
+	if v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); errno != 0 || v < 1 {
+		t.Skipf("this system has no Landlock: %v", errno)
+	}
+	folder := filepath.Join(t.TempDir(), "lists")
+	list := filepath.Join(folder, "bans")
+	write := func() {
+		t.Helper()
+		if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(list, []byte("192.0.2.1\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	cmd := exec.Command("bcdissect", "relay", "--listen", "127.0.0.1:0", "--control", "none", "-Z", strconv.Itoa(os.Getuid()), "--bans", list)
+	errs, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	lines := bufio.NewScanner(errs)
+	expect := func(want string) {
+		t.Helper()
+		if !lines.Scan() || !strings.Contains(lines.Text(), want) {
+			t.Fatalf("it said %q, want %q", lines.Text(), want)
+		}
+	}
+	expect("hosting")
+	threads(t, cmd.Process.Pid) // it is confined
+	again := func() {
+		t.Helper()
+		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again()
+	expect("1 ban read from " + list)
+	if err := os.Rename(folder, folder+".old"); err != nil {
+		t.Fatal(err)
+	}
+	write()
+	again()
+	expect("the bans stay as they were: " + list + ": permission denied")
 }
 
 // inNamespace starts the program as root of a namespace of users and of networks, and
