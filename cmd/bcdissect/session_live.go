@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
@@ -14,16 +15,25 @@ import (
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
-// refresh is how often a page is written anew, in the time of the capture.
+// refresh is how often a page is written anew.
 const refresh = time.Minute
 
-// A pageSink writes the page of the matches so far, beside another report.
+// A livePage is a page of the matches so far. It is written at once, so that a
+// browser can open it before the game begins, every minute, and at the end.
+type livePage struct {
+	name string
+	say  func(format string, args ...any)
+	end  chan struct{}
+
+	mu      sync.Mutex
+	story   *match.Builder
+	changed bool // since it was written
+}
+
+// A pageSink tells a page of all records, beside another report.
 type pageSink struct {
 	report.Sink
-	story *match.Builder
-	name  string
-	next  time.Time
-	say   func(format string, args ...any)
+	page *livePage
 }
 
 // checkPage checks before a long report that its page can be written: every
@@ -53,46 +63,90 @@ func checkPage(name string, f *cli.Common, r *cli.Recording, inputs ...string) e
 // withPage makes sinks that also keep a page up to date. A page that cannot be
 // written is reported to say, and tried again; only the last one must succeed.
 func withPage(name string, say func(format string, args ...any), makeSink reading.SinkMaker) reading.SinkMaker {
+	p := &livePage{name: name, say: say, end: make(chan struct{}), story: match.New(time.Now()), changed: true}
+	p.update()
+	go p.keep()
 	return func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		sink, finish := makeSink(out, start)
-		return &pageSink{Sink: sink, story: match.New(start), name: name, next: start.Add(refresh), say: say}, finish
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.story = match.New(start)
+		return &pageSink{sink, p}, finish
+	}
+}
+
+// keep writes the page every minute until the end.
+func (p *livePage) keep() {
+	defer cli.Guard()
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.end:
+			return
+		case <-tick.C:
+			p.update()
+		}
+	}
+}
+
+// update writes the page if there is something new.
+func (p *livePage) update() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.changed {
+		return
+	}
+	if err := p.write(); err != nil {
+		p.say("%v", err)
 	}
 }
 
 // Record implements [report.Sink].
 func (s *pageSink) Record(r *dissect.Record) error {
-	if r.Datagram != nil && r.Datagram.Time.After(s.next) {
-		s.next = r.Datagram.Time.Add(refresh)
-		if err := s.write(); err != nil {
-			s.say("%v", err)
-		}
-	}
-	if err := s.story.Record(r); err != nil {
+	if err := s.page.record(r); err != nil {
 		return err
 	}
 	return s.Sink.Record(r)
 }
 
+func (p *livePage) record(r *dissect.Record) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = true
+	return p.story.Record(r)
+}
+
 // Close implements [report.Sink].
 func (s *pageSink) Close() error {
-	if err := s.story.Close(); err != nil {
-		return err
-	}
-	if err := s.write(); err != nil {
+	if err := s.page.close(); err != nil {
 		return err
 	}
 	return s.Sink.Close()
 }
 
-// write replaces the page at once, so that a browser never loads half of it.
-func (s *pageSink) write() error {
-	d, err := cli.CreateDraft(s.name, true, cli.Streams{Graceful: true})
+func (p *livePage) close() error {
+	close(p.end)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = false // for the goroutine
+	if err := p.story.Close(); err != nil {
+		return err
+	}
+	return p.write()
+}
+
+// write replaces the page at once, so that a browser never loads half of it. The lock
+// is held.
+func (p *livePage) write() error {
+	d, err := cli.CreateDraft(p.name, true, cli.Streams{Graceful: true})
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(page.Write(d, s.story.Matches(), match.Evenings{}), d.Chmod(0o644), d.Close()); err != nil {
+	if err = errors.Join(page.Write(d, p.story.Matches(), match.Evenings{}), d.Chmod(0o644), d.Close()); err != nil {
 		d.Discard()
-		return cli.PlainPath(s.name, err)
+		return cli.PlainPath(p.name, err)
 	}
+	p.changed = false
 	return d.Accept()
 }

@@ -2,11 +2,10 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
@@ -18,52 +17,63 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// TestPageWhilePlaying has a page written a minute into a capture of 84
-// seconds, and at its end.
+// TestPageWhilePlaying has a page written before the game begins, when a minute is over
+// although nobody sends anything any more, and at the end.
 func TestPageWhilePlaying(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "evening.html")
-	src, err := capture.OpenAll([]string{fixtures.Path("captures/battle_mix.pcap.gz")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = src.Close() }()
-	makeSink := withPage(name, t.Errorf, func(*cli.Output, time.Time) (report.Sink, func(*reading.Counts) error) {
-		return new(measure.Tally), nil
-	})
-	var sink report.Sink
-	var early []byte
-	p := dissect.New(dissect.Config{})
-	for {
-		d, err := src.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "evening.html")
+		var versions [][]byte
+		look := func() {
+			t.Helper()
+			synctest.Wait()
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			versions = append(versions, b)
+		}
+		makeSink := withPage(name, t.Errorf, func(*cli.Output, time.Time) (report.Sink, func(*reading.Counts) error) {
+			return new(measure.Tally), nil
+		})
+		look()
+		src, err := capture.OpenAll([]string{fixtures.Path("captures/battle_mix.pcap.gz")}, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if sink == nil {
-			sink, _ = makeSink(nil, src.Stats().FirstTime)
-		}
-		if err := p.Push(d, sink.Record); err != nil {
-			t.Fatal(err)
-		}
-		if early == nil && d.Time.Sub(src.Stats().FirstTime) > 65*time.Second {
-			if early, err = os.ReadFile(name); err != nil {
+		defer func() { _ = src.Close() }()
+		p := dissect.New(dissect.Config{})
+		var sink report.Sink
+		for d, err := range dissect.Datagrams(src) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sink == nil {
+				sink, _ = makeSink(nil, src.Stats().FirstTime)
+			}
+			if d.Time.Sub(src.Stats().FirstTime) > 65*time.Second && len(versions) < 3 {
+				look() // nothing new is written yet
+				time.Sleep(refresh)
+				look()
+			}
+			if err := p.Push(d, sink.Record); err != nil {
 				t.Fatal(err)
 			}
 		}
-	}
-	if err := sink.Close(); err != nil {
-		t.Fatal(err)
-	}
-	last, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(early, []byte("</html>")) || !bytes.Contains(last, []byte("</html>")) || bytes.Equal(early, last) {
-		t.Errorf("pages of %d and %d bytes", len(early), len(last))
-	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
-		t.Errorf("%d files, %v", len(files), err)
-	}
+		if err := sink.Close(); err != nil {
+			t.Fatal(err)
+		}
+		look()
+		if !bytes.Equal(versions[0], versions[1]) {
+			t.Error("it is written before a minute is over")
+		}
+		for i, b := range versions[1:] {
+			if !bytes.Contains(b, []byte("</html>")) || i > 0 && bytes.Equal(b, versions[i]) {
+				t.Errorf("page %d has %d bytes, the one before %d", i+1, len(b), len(versions[i]))
+			}
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+			t.Errorf("%d files, %v", len(files), err)
+		}
+	})
 }
