@@ -32,7 +32,8 @@ connection.
 
 Several files are several evenings; a league table adds them up. The form of the
 report follows the name of -o: .html is a page for a browser, with the flights
-to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model.`,
+to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model, .txt or
+no ending is the text that you see without -o.`,
 		Example: `  bcdissect session evening.pcap
   bcdissect session evening.pcap --events
   bcdissect session evening.pcap -T json | jq '.matches[].kills'
@@ -57,21 +58,31 @@ to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model.`,
 }
 
 // sessionFlags are the flags of the command session.
-type sessionFlags struct{ events, tracks bool }
+type sessionFlags struct {
+	events, tracks bool
+	form           string // of the report
+}
+
+// sessionForms are the forms of reports by the endings of their files' names.
+var sessionForms = map[string]string{
+	".html": cli.FormPage, ".htm": cli.FormPage, ".acmi": cli.FormFlight, ".json": "json", ".txt": "table", "": "table",
+}
 
 // check finds the form of the report and refuses flags that do not fit it.
 func (o *sessionFlags) check(f *cli.Common, cmd *cobra.Command) error {
-	if !cmd.Flags().Changed("format") && filepath.Ext(f.Output) == ".json" {
-		f.Format.Value = "json"
-	}
-	form := f.Format.Value
+	ending := strings.ToLower(filepath.Ext(f.Output))
+	form, known := sessionForms[ending]
 	switch {
-	case strings.HasSuffix(f.Output, ".acmi"):
-		form = cli.FormFlight
-	case strings.HasSuffix(f.Output, ".html"):
-		form = cli.FormPage
+	case form == cli.FormPage, form == cli.FormFlight:
+		o.form = form
+	case cmd.Flags().Changed("format"):
+		o.form = f.Format.Value
+	case !known:
+		return fmt.Errorf("--output %s: no report has the ending %s; choose .html, .acmi, .zip.acmi, .json or .txt, or -T", f.Output, ending)
+	default:
+		o.form = form
 	}
-	return cli.CheckEffect(cmd, form)
+	return cli.CheckEffect(cmd, o.form)
 }
 
 // run reads the captures one after another and writes the report.
@@ -114,13 +125,13 @@ func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all [
 	evenings := match.NewEvenings(names, all)
 	return cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
 		switch {
-		case strings.HasSuffix(f.Output, ".html"):
+		case o.form == cli.FormPage:
 			return page.Write(out, all, evenings)
-		case strings.HasSuffix(f.Output, ".zip.acmi"):
+		case o.form == cli.FormFlight && strings.HasSuffix(strings.ToLower(f.Output), ".zip.acmi"):
 			return acmi.WriteZip(out, all)
-		case strings.HasSuffix(f.Output, ".acmi"):
+		case o.form == cli.FormFlight:
 			return acmi.Write(out, all)
-		case f.Format.Value == "json":
+		case o.form == "json":
 			return ndjson.Session(out, all, evenings, o.tracks)
 		case len(all) == 0:
 			_, err := fmt.Fprintf(out, "No match in %s.\n", report.Escape(strings.Join(names, ", ")))
