@@ -105,7 +105,10 @@ type client struct {
 
 // Listen makes a socket that only its owner can use. A socket that a host has
 // left behind is replaced.
-func Listen(path string) (*Listener, error) {
+func Listen(path string) (*Listener, error) { return listen(path, listenPrivately) }
+
+// listen is Listen with the function that makes a socket.
+func listen(path string, open func(path string) (net.Listener, error)) (*Listener, error) {
 	if len(path) > longPath {
 		return nil, fmt.Errorf("%s: the path of a socket has at most %d bytes", path, longPath)
 	}
@@ -113,11 +116,14 @@ func Listen(path string) (*Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), private); err != nil {
 		return nil, cli.PlainPath(path, err)
 	}
-	l, err := listenPrivately(path)
+	l, err := open(path)
+	if unknown(err) {
+		return nil, errUnknown
+	}
 	if errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && err != nil && exists(path) {
 		if abandoned(path) {
 			_ = os.Remove(path) // listening says why it cannot be
-			l, err = listenPrivately(path)
+			l, err = open(path)
 		} else {
 			return nil, fmt.Errorf("%s: is in use, by another host on this port or by a file", path)
 		}
@@ -130,6 +136,16 @@ func Listen(path string) (*Listener, error) {
 		return nil, cli.PlainPath(path, err)
 	}
 	return &Listener{socket: l, done: make(chan struct{})}, nil
+}
+
+var errUnknown = errors.New("this system has no Unix sockets; Windows has them since version 1803")
+
+// windowsNoFamily is the error of Windows without Unix sockets.
+const windowsNoFamily = syscall.Errno(10047)
+
+// unknown reports whether an error says that the system has no Unix sockets.
+func unknown(err error) bool {
+	return errors.Is(err, syscall.EAFNOSUPPORT) || runtime.GOOS == "windows" && errors.Is(err, windowsNoFamily)
 }
 
 // exists reports whether there is a file of any kind. On Windows the error of
@@ -265,6 +281,9 @@ func (l *Listener) Close() {
 // Ask sends a request to the host behind a socket.
 func Ask(path string, r Request) (a Answer, err error) {
 	c, err := net.DialTimeout("unix", path, patience)
+	if unknown(err) {
+		return a, errUnknown
+	}
 	if err != nil {
 		return a, fmt.Errorf("no host answers (%w); choose one with --listen PORT or --control PATH", cli.PlainPath(path, err))
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -153,5 +154,19 @@ func TestSilentClients(t *testing.T) {
 	}
 	if took := time.Since(began); took > patience/2 {
 		t.Errorf("the answer took %v", took)
+	}
+}
+
+// A system without Unix sockets is told from a socket in use, also where a file is.
+func TestNoSockets(t *testing.T) {
+	path := filepath.Join(shortDir(t), "1.sock")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := listen(path, func(string) (net.Listener, error) {
+		return nil, &net.OpError{Op: "listen", Net: "unix", Err: os.NewSyscallError("socket", syscall.EAFNOSUPPORT)}
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "this system has no Unix sockets") {
+		t.Errorf("got %v", err)
 	}
 }
