@@ -24,7 +24,7 @@ func run(args []string, s cli.Streams) (code int) {
 		return wireshark.Extcap(args, s)
 	}
 	root := newRoot(s)
-	args, err := withCommand(root, args)
+	args, err := withCommand(root, cli.Unquote(args))
 	cmd := root
 	if err == nil {
 		root.SetArgs(args)

@@ -35,6 +35,24 @@ func Expand(names []string) ([]string, error) {
 	return all, nil
 }
 
+// Unquote removes the quotes around arguments that name files. Explorer's "Copy as
+// path" writes them, and they stay where a shell takes them for letters. A file whose
+// name has the quotes keeps them.
+func Unquote(args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		end := len(arg) - 1
+		if end < 2 || arg[0] != '"' && arg[0] != '\'' || arg[end] != arg[0] {
+			continue
+		}
+		_, quoted := os.Lstat(arg)
+		if _, plain := os.Stat(arg[1:end]); quoted != nil && plain == nil {
+			args[i] = arg[1:end]
+		}
+	}
+	return args
+}
+
 // IsPattern reports whether Expand takes a name as a pattern.
 func IsPattern(name string) bool {
 	if !strings.ContainsAny(name[len(filepath.VolumeName(name)):], "*?") {

@@ -114,3 +114,27 @@ func TestExpandFiles(t *testing.T) {
 		}
 	}
 }
+
+// Quotes go if there is a file without them, and none with them.
+func TestUnquote(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a b.pcap", "c.pcap"} {
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"read", `"a b.pcap"`, `'c.pcap'`, `"c.pcap'`, `"absent.pcap"`, `""`, `"`, "c.pcap", `"c.pcap`}
+	want := []string{"read", "a b.pcap", "c.pcap", `"c.pcap'`, `"absent.pcap"`, `""`, `"`, "c.pcap", `"c.pcap`}
+	if got := Unquote(args); !slices.Equal(got, want) || args[2] != `'c.pcap'` {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if OnWindows {
+		return // such a name is not possible
+	}
+	if err := os.WriteFile(`'c.pcap'`, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := Unquote(args[2:3]); got[0] != `'c.pcap'` {
+		t.Errorf("got %q", got)
+	}
+}
