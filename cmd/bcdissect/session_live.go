@@ -65,7 +65,10 @@ func checkPage(name string, f *cli.Common, r *cli.Recording, inputs ...string) e
 func withPage(name string, say func(format string, args ...any), makeSink reading.SinkMaker) reading.SinkMaker {
 	p := &livePage{name: name, say: say, end: make(chan struct{}), story: match.New(time.Now()), changed: true}
 	p.update()
-	go p.keep()
+	go func() {
+		defer cli.Guard()
+		p.keep()
+	}()
 	return func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		sink, finish := makeSink(out, start)
 		p.mu.Lock()
@@ -77,7 +80,6 @@ func withPage(name string, say func(format string, args ...any), makeSink readin
 
 // keep writes the page every minute until the end.
 func (p *livePage) keep() {
-	defer cli.Guard()
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
