@@ -68,7 +68,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test kaitai acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -127,7 +127,7 @@ ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet platforms wind
 ci: ## all checks before a merge, in at most 20 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = every-test arm64 windows schema engines unit32 lint-all race-all cross packages fuzz damage long wiresharks judge mutation compare
+nightly: STAGES = every-test arm64 windows schema engines kaitai unit32 lint-all race-all cross packages fuzz damage long wiresharks judge mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 
@@ -220,6 +220,10 @@ engines: build ## read the tables of fixtures with DuckDB and ClickHouse, and ru
 
 plots: build ## draw the plots of docs/tables.md (after make engines)
 	node report/tables/enginetest/plots.mjs bin/bcdissect .
+
+kaitai: export BCDISSECT_KAITAI = all
+kaitai: ## the messages of all fixtures, read by a parser that Kaitai Struct makes
+	$(GO) test -count=1 -timeout 30m -run TestKaitai ./cmd/bcdissect
 
 lint: ## run the linters (.golangci.yml) over the files of this system
 	@echo "golangci-lint: $(GOLANGCI) (its first run builds it, which takes minutes)"

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/report/kaitai"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/reference"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -26,10 +29,14 @@ documents, or by its opcode. Transport messages follow those of the game.
 
 In the table a list has [] after its name, and a field that may be absent a
 question mark. --define adds the messages of a definition file, which is also a
-way to check one.`,
+way to check one.
+
+To make a decoder of your own, take -T json, which has all that it needs, or
+-T kaitai: a description from which Kaitai Struct makes parsers in many languages.`,
 		Example: `  bcdissect opcodes
   bcdissect opcodes TorpedoFire
   bcdissect opcodes 0x1C
+  bcdissect opcodes -T kaitai > bc_message.ksy
   bcdissect opcodes -T json | jq -r 'select(.relay == "forward") | .name'`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -52,6 +59,9 @@ way to check one.`,
 			if err != nil {
 				return err
 			}
+			if len(args) > 0 && f.Format.Value == "kaitai" {
+				return errors.New("-T kaitai describes all messages; leave out the name")
+			}
 			if len(args) > 0 {
 				if entries, err = choose(entries, args[0]); err != nil {
 					return err
@@ -61,6 +71,15 @@ way to check one.`,
 				switch {
 				case f.Format.Value == "json" && len(args) > 0:
 					return ndjson.Write(out, entries...)
+				case f.Format.Value == "kaitai":
+					description, err := kaitai.New(entries, reference.Ships())
+					if err != nil {
+						return err
+					}
+					e := json.NewEncoder(out)
+					e.SetEscapeHTML(false)
+					e.SetIndent("", " ")
+					return e.Encode(description)
 				case f.Format.Value == "json":
 					return ndjson.Write(out, reference.Lines(entries)...)
 				case len(args) == 0:
@@ -80,7 +99,7 @@ way to check one.`,
 			})
 		},
 	}
-	f.DefineFormat(cmd, "table", "table", "json")
+	f.DefineFormat(cmd, "table", "table", "json", "kaitai")
 	f.Definitions.Define(cmd)
 	f.DefineOutput(cmd)
 	return cmd

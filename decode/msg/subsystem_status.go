@@ -55,7 +55,7 @@ func (m *SubsystemStatusOpenBC) Walk(c *decode.Codec) {
 	c.Object("object_id", &m.Object, "the ship")
 	c.OnRead(func(env decode.Env) { m.Class = env.Ship(m.Object) })
 	c.U8("index", &m.Index, "of the subsystem")
-	c.Text("name", decode.Source{Is: decode.FirstSubsystemName, Of: "object_id"}, m.name(), "of the subsystem, when known")
+	c.Text("name", decode.Source{Is: decode.FirstSubsystemName, Of: "index"}, m.name(), "of the subsystem, when known")
 	c.F32("condition", &m.Condition, "as the sender counts it")
 }
 

@@ -90,7 +90,7 @@ type Condition struct {
 	Op        string   `json:"op"`                  // has, lacks, equals, differs, in, not_in; more: bytes remain; fits: the fields take the rest exactly
 	Field     string   `json:"field,omitempty"`     // path of the field; the condition is not met without it
 	At        string   `json:"at,omitempty"`        // of more and fits: path of the field before which it is tried, once for all fields
-	Value     *uint64  `json:"value,omitempty"`     // of has and lacks the bits
+	Value     *int64   `json:"value,omitempty"`     // of has and lacks the bits
 	Subsystem string   `json:"subsystem,omitempty"` // its property: kind, role, children
 	Values    []string `json:"values,omitempty"`    // of the property
 }
@@ -374,7 +374,12 @@ func (v *rows) conditions(at string, conds []decode.Cond) (all []Condition) {
 		case decode.OpIs, decode.OpIsNot:
 			is.Subsystem, is.Values = c.Field, c.Words()
 		default:
-			is.Field, is.Value = v.find(c.Field), &c.Value
+			is.Field = v.find(c.Field)
+			value := int64(c.Value)
+			if i := slices.IndexFunc(v.fields, func(f Field) bool { return f.Path == is.Field }); i >= 0 && strings.HasPrefix(v.fields[i].Kind, "i") {
+				value = int64(int32(c.Value)) // a number with sign
+			}
+			is.Value = &value
 		}
 		all = append(all, is)
 	}

@@ -73,7 +73,7 @@ func TestLengths(t *testing.T) {
 
 func TestEntry(t *testing.T) {
 	e := entry(t, "PulseFire")
-	opcode, target := 0x1A, uint64(2)
+	opcode, target := 0x1A, int64(2)
 	want := Entry{
 		Layer: "game", Code: &opcode, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
 		Relay: "forward", Evidence: "on the wire", Topic: "weapons", Doc: e.Doc, Made: "never",

@@ -25,8 +25,8 @@ var effects = []struct {
 	forms []string
 	value string // that alone has the effect; empty for any
 }{
-	{flag: "format", forms: []string{"table", "json", "histogram", "csv", "fields", "tap", "parquet", FormNone}},
-	{flag: "output", forms: []string{"table", "json", "histogram", "csv", "fields", FormPage, FormFlight}},
+	{flag: "format", forms: []string{"table", "json", "histogram", "csv", "fields", "tap", "parquet", "kaitai", FormNone}},
+	{flag: "output", forms: []string{"table", "json", "histogram", "csv", "fields", "kaitai", FormPage, FormFlight}},
 	{flag: "fields", forms: []string{"json", "csv", "fields"}},
 	{flag: "field-options", forms: []string{"csv", "fields"}},
 	{flag: "no-names", forms: []string{"table", "json", "csv", "fields", FormDashboard, FormBrowser}},
