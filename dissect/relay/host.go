@@ -34,7 +34,8 @@ type Host struct {
 
 	now   time.Time
 	start time.Time
-	down  bool // shut down: nobody is let in
+	down  bool      // shut down: nobody is let in
+	bade  time.Time // when all were last told so
 
 	byAddr map[netip.AddrPort][]*peer // one that others know at most, and those that have proved nothing
 	peers  []*peer                    // in the order in which they came
@@ -463,6 +464,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 			next = t
 		}
 	}
+	sooner(h.bid())
 	h.walk = append(h.walk[:0], h.peers...) // some may go meanwhile
 	defer func() { clear(h.walk) }()
 	for _, p := range h.walk {
@@ -557,13 +559,33 @@ func (h *Host) Shutdown(now time.Time) {
 	if h.down {
 		return
 	}
-	h.down = true
+	h.down, h.bade = true, h.now
 	h.controlToAll(transport.Disconnect, []byte{transport.HostPeer, 0, 0, 0, 0}, nil)
 	for _, p := range slices.Clone(h.peers) {
 		if p.phase != Leaving {
 			h.leave(p)
 		}
 	}
+}
+
+// goodbyeEvery is how often the host says that it leaves: who runs it waits hardly
+// longer than a lost datagram is usually missed.
+const goodbyeEvery = 200 * time.Millisecond
+
+// bid repeats that the host leaves, to all who have not acknowledged it. It returns
+// when it will do so again; zero for never.
+func (h *Host) bid() (next time.Time) {
+	if !h.down || h.Idle() {
+		return next
+	}
+	if h.now.Sub(h.bade) >= goodbyeEvery {
+		h.bade = h.now
+		for _, p := range h.peers {
+			p.link.Repeat(h.now, transport.Disconnect)
+			p.awake = true
+		}
+	}
+	return h.bade.Add(goodbyeEvery)
 }
 
 // Idle reports whether no client has anything left to acknowledge or to get.

@@ -727,3 +727,23 @@ func TestDamage(t *testing.T) {
 func (w *world) guestAddr(n int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}), uint16(20000+n%40000))
 }
+
+// Players learn within the second that the program waits that the host leaves, although
+// it is lost once and they are far away.
+func TestGoodbyeIsRepeated(t *testing.T) {
+	w := newWorld(t, 1, relay.Config{Mode: relay.Playable})
+	w.trouble = relay.Trouble{Delay: 450 * time.Millisecond}
+	all := []*player{w.add(false), w.add(false)}
+	w.join(all...)
+	w.settle()
+	w.host.Shutdown(w.now)
+	w.fails = func() bool { return true }
+	w.advance(50*time.Millisecond, nil)
+	w.fails = nil
+	w.advance(950*time.Millisecond, nil)
+	for _, p := range all {
+		if p.Phase != relaytest.Gone {
+			t.Errorf("%s does not know that the host has left", p.Name)
+		}
+	}
+}
