@@ -60,6 +60,9 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 			p.got += size
 			p.awake = true
 			p.link.Repeat(h.now, transport.Connect)
+			if !h.cfg.Public {
+				return p
+			}
 			p.link.Receive(h.now, m, func(*arq.Message) {}) // at no cost to the client: others may have sent it
 			return nil
 		case p.assumed != 0 && !p.proved || h.cfg.Captured:
