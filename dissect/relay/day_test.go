@@ -83,15 +83,21 @@ func TestJumpingClock(t *testing.T) {
 	s := besiege(t, 4, relay.Config{})
 	s.trouble = relay.Trouble{Delay: 30 * time.Millisecond, Loss: 0.02}
 	s.events = nil
-	s.chat(10*time.Minute, func(tick int) {
+	jumps := func(tick int) {
 		switch tick % 1000 {
 		case 300:
 			s.now = s.now.Add(4 * time.Second)
 		case 800:
 			s.now = s.now.Add(-3 * time.Second)
 		}
-	})
+	}
+	s.chat(2*time.Minute, jumps)
+	early := heap()
+	s.chat(8*time.Minute, jumps)
 	s.advance(20*time.Second, nil)
+	if late := heap(); late > early+(1<<20) {
+		t.Errorf("%d KiB are in use, %d after two minutes", late>>10, early>>10)
+	}
 	for _, c := range s.chatters {
 		if c.Phase != relaytest.Playing || len(c.said) > 0 || len(c.echoes) != c.next {
 			t.Errorf("%s: phase %d, %d of %d lines came back; %v", c.Name, c.Phase, len(c.echoes), c.next, s.events)
