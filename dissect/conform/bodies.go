@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -43,7 +41,7 @@ func (b *bodies) result(body []byte) decode.Result {
 	if spec == nil {
 		return decode.Result{}
 	}
-	return b.decoder.Read(spec, body, decode.Undecided, noShips{})
+	return b.decoder.Read(spec, body, decode.Undecided, nil)
 }
 
 // change returns the game message in a body, changed by f. It leaves unreadable
@@ -110,15 +108,6 @@ func (b *bodies) control(typ transport.Type, body []byte) decode.Message {
 		return res.Message
 	}
 	return nil
-}
-
-// announced returns the event code and the player of a PlayerAnnounce.
-func (b *bodies) announced(body []byte) (code event.Code, peer uint8, ok bool) {
-	m, ok := b.game(body).(*msg.PlayerAnnounce)
-	if !ok || m.Class != event.ClassPlayer {
-		return 0, 0, false
-	}
-	return m.Code, m.Player, true
 }
 
 // A creation identifies a created object.
@@ -209,12 +198,3 @@ func (b *bodies) show(typ transport.Type, body []byte, v decode.Visitor) {
 		b.viewer.Show(res.Message, body, 1, res.Dialect, v)
 	}
 }
-
-// noShips knows no ship: messages that need one are read as far as they go.
-type noShips struct{}
-
-// Ship implements [decode.Env].
-func (noShips) Ship(wire.ObjectID) *ship.Class { return nil }
-
-// Base implements [decode.Env].
-func (noShips) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }

@@ -33,7 +33,6 @@ type Client struct {
 	spoke     bool      // it has used that id
 	ready     bool      // its ClientReady has been played
 	entered   time.Time // when it was let in, or said that it is ready
-	welcomed  time.Time // when the host first sent it what a client gets that is ready
 	playing   bool      // it counts as being in the game: it is ready, or was adopted
 	asked     int       // ChecksumRequests to it
 	settled   bool      // it got its Settings
@@ -76,6 +75,14 @@ type moment struct {
 // since returns the time since an earlier moment, with all that does not count.
 func (m moment) since(o moment) time.Duration {
 	return packet.Sum(m.time.Sub(o.time), m.skipped-o.skipped)
+}
+
+// bit is the client's slot as one of those that a message names, 0 if it is not known.
+func (c *Client) bit() uint16 {
+	if c.Slot < 0 || c.Slot >= wire.Slots {
+		return 0
+	}
+	return 1 << c.Slot
 }
 
 // proved reports whether the host knows that the client gets its messages: it has

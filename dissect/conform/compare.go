@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -134,16 +135,15 @@ type comparer struct {
 	invariants invariants
 	seed       maphash.Seed
 	order      []*destination
-	departs    []departure // of the model, because of the current input
+	departs    []relay.Departure // of the model, because of the current input
 	buf        []byte
 	got        got       // that is just looked at
 	spare      []*expect // that are used again
 	step       []*expect // of the current input
 	evict      int
-	load       load   // of all that wait
-	room       int    // for messages that wait, until those that came are forgotten
-	places     int    // of messages with numbers
-	lost       uint16 // slots of ships that the captured host has told to explode
+	load       load // of all that wait
+	room       int  // for messages that wait, until those that came are forgotten
+	places     int  // of messages with numbers
 	inputs     inputs
 	returns    [256]bool // opcodes of messages that come back to their authors
 	rates      rates
@@ -304,28 +304,21 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	if !c.compared(s) || src == nil {
 		return
 	}
-	op := s.op
 	body, why := c.renumbered(src, s)
-	if by == dialectModel && c.exploded(s, src) {
-		if src.op != msg.OpRequestObject {
-			return
-		}
-		op, body = msg.OpVerifyEnterSet, c.verifyEnterSet(src.object)
-	}
 	src.kept = true
 	x := c.blank()
 	*x = expect{
-		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
+		to: s.to.client, by: by, src: src, typ: s.typ, op: s.op, body: body,
 		reliable: s.header.Reliable, priority: s.header.Priority, why: why,
 	}
 	x.replica = creates(c.specOf(x)) && src.client == x.to
 	x.key = c.keyOf(x)
 	if d := c.departure(s); d != nil {
-		if x.rule = d.rule; d.spare {
+		if x.rule = relay.Rules[d.Guard]; d.Spare {
 			x.why = whySpare
 		}
-		if d.instead != nil {
-			x.changed = c.key(x.typ, x.reliable, x.priority, d.instead)
+		if d.Instead != nil {
+			x.changed = c.key(x.typ, x.reliable, x.priority, d.Instead)
 		}
 	}
 	for _, o := range c.step {
@@ -533,7 +526,6 @@ func (c *comparer) recycle(x *expect) {
 // output takes a message of the captured host.
 func (c *comparer) output(e *Event) {
 	d := c.dest(e.Client)
-	c.destroyed(e)
 	c.rep.Row(e.Type, e.Op).Emitted++
 	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
 	c.sums.told(c, d, &c.got)

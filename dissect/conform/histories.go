@@ -355,7 +355,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 	switch {
 	case known && why == whyDoubled:
 		c.rep.Row(g.Type, g.Op).Explained++
-		c.rep.Deviate(ruleArrival, g.Type, g.Op, g.Frame)
+		c.rep.Deviate(result.RuleArrival, g.Type, g.Op, g.Frame)
 	case known:
 		c.incomparable(g, why)
 	case g.Number >= 0 && c.work.over():
@@ -653,7 +653,7 @@ func (c *comparer) disordered(d *destination, i, before int) {
 	known := c.hasty() && !sure && (agree == others || s.twice() || later.twice())
 	c.invariants.disorder(s.frame, known)
 	if known {
-		c.rep.Deviate(ruleArrival, s.typ, s.op, s.frame)
+		c.rep.Deviate(result.RuleArrival, s.typ, s.op, s.frame)
 		return
 	}
 	c.differ(result.Difference{

@@ -115,9 +115,6 @@ func (t *timeline) prove(r *dissect.Record, e *Event) {
 	case decode.StepLoad:
 		t.answered(c, len(rounds))
 	case decode.StepEnter:
-		if c.welcomed.IsZero() {
-			c.welcomed = t.now.time
-		}
 		t.answered(c, len(rounds))
 		t.readied(c)
 	case decode.StepNone, decode.StepAnswer, decode.StepFiles, decode.StepReady:
@@ -227,7 +224,7 @@ func (t *timeline) authorOf(e *Event) *Client {
 		return nil // it may be an answer
 	}
 	for _, c := range t.order {
-		if c != e.Client && c.Slot >= 0 && c.Slot < 16 && e.Slots == 1<<c.Slot && (author == nil || c.First <= e.Frame && c.First > author.First) {
+		if c != e.Client && c.bit() != 0 && e.Slots == c.bit() && (author == nil || c.First <= e.Frame && c.First > author.First) {
 			author = c // who had the slot then
 		}
 	}
@@ -243,18 +240,13 @@ func (t *timeline) causes(e *Event) func(*Client) bool {
 	forwarded := t.bodies.specOf(e).Relay == decode.RelayForward
 	named := uint16(0) // slots of others; the author's is mostly among them
 	for _, c := range t.order {
-		if c != e.Client && c.Slot >= 0 && c.Slot < 16 {
-			named |= e.Slots & (1 << c.Slot)
+		if c != e.Client {
+			named |= e.Slots & c.bit()
 		}
 	}
 	return func(c *Client) bool {
-		switch {
-		case !forwarded:
-			return true
-		case c == e.Client: // nobody gets a copy of its own
-			return false
-		}
-		return named == 0 || c.Slot < 0 || c.Slot >= 16 || named&(1<<c.Slot) != 0
+		// Nobody gets a copy of its own.
+		return !forwarded || c != e.Client && (named == 0 || c.bit() == 0 || named&c.bit() != 0)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestKeyed(t *testing.T) {
 
 // Messages that have come leave the lists, also behind one that has not.
 func TestDoneLeave(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, nil, nil), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0), stockModel, stockModel)
 	d := c.dest(&Client{})
 	const n, key = 1000, 7
 	for i := range n {

@@ -67,7 +67,7 @@ func TestLimitNotes(t *testing.T) {
 // Messages wait for their counterparts only as long as there is room; those that
 // came take none.
 func TestQueueIsBounded(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, nil, nil), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0), stockModel, stockModel)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	wait := func(i int, done bool) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -72,7 +73,7 @@ func New(cfg Config) *Replay {
 	if cfg.Catalog == nil {
 		cfg.Catalog = msg.Catalog()
 	}
-	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, guards[:], otherRules)}
+	r := &Replay{cfg: cfg, rep: result.New(cfg.Against)}
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared = cfg.Shared
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
@@ -206,7 +207,6 @@ func (r *Replay) play(e *Event) {
 	}
 	joined := e.Kind == Joined && !c.Adopted
 	if joined || e.Kind == Input || e.Kind == Left {
-		r.cmp.destroyed(e)
 		r.rep.Inputs++
 		r.cmp.invariants.input(r.cmp, e)
 	}
@@ -237,7 +237,26 @@ func (r *Replay) output(e *Event) {
 		r.cmp.invariants.joined(e.Client)
 	}
 	r.scores(e)
+	r.explode(e)
 	r.cmp.output(e)
+}
+
+// explode tells the model of the captured host's dialect about ships that the host's
+// simulation destroys.
+func (r *Replay) explode(e *Event) {
+	if !e.standard() || e.Op != msg.OpHostEvent {
+		return
+	}
+	m, ok := r.t.bodies.game(e.Body).(*msg.HostEvent)
+	if !ok || m.Code != event.CodeObjectExploding {
+		return
+	}
+	slot, ok := m.Dest.Slot()
+	for _, p := range r.players {
+		if ok && p.model == dialectModel {
+			p.host.Exploded(slot)
+		}
+	}
 }
 
 // begun makes an event the cause of what the models send.
@@ -274,7 +293,7 @@ func (r *Replay) scores(e *Event) {
 		return
 	}
 	if r.t.bodies.specOf(e).Made == decode.MadeByScores {
-		r.rep.Deviate(ruleScores, transport.Standard, e.Op, e.Frame)
+		r.rep.Deviate(result.RuleScores, transport.Standard, e.Op, e.Frame)
 	}
 }
 

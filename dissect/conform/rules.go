@@ -3,42 +3,22 @@ package conform
 import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
-
-// Rules of OpenBC beside those in the specs.
-var (
-	ruleUnknown   = &decode.Rule{Name: "answers-unknown-object", Text: "answers a request for an object that it does not know with VerifyEnterSet; the stock host is silent"}
-	ruleLoading   = &decode.Rule{Name: "copies-while-loading", Text: "passes messages on to players that are still loading; the stock host waits until they are ready"}
-	ruleObjects   = &decode.Rule{Name: "objects-while-loading", Text: "sends a newcomer the ships with the Settings; the stock host sends them when the newcomer is ready"}
-	rulePriority  = &decode.Rule{Name: "class-of-copies", Text: "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host copies both from the original"}
-	ruleNames     = &decode.Rule{Name: "names-not-passed-on", Text: "tells nobody the names of others; the stock host passes NameChange on to everybody"}
-	ruleLeave     = &decode.Rule{Name: "leave-not-passed-on", Text: "tells of a leave with game messages of its own; the stock host passes Disconnect on, names the player, and lets the ship explode"}
-	ruleFragments = &decode.Rule{Name: "fragments-in-order-only", Text: "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
-	ruleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when the newcomer is ready"}
-	ruleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the newest ship of the object's owner; the stock host sends that object or nothing"}
-	ruleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on as they are"}
-	ruleArrival   = &decode.Rule{Name: "acts-on-arrival", Text: "acts on messages in the order in which they arrive, and again on those that arrive again; the stock host goes by their numbers"}
-	ruleStrange   = &decode.Rule{Name: "other", Text: "sends the same as the model of its dialect; no rule describes this difference"}
-)
-
-// otherRules are those of the ledger that are in no spec.
-var otherRules = []*decode.Rule{
-	ruleUnknown, ruleLoading, ruleObjects, rulePriority, ruleNames, ruleLeave, ruleFragments, ruleScores, ruleRequest, ruleUnread, ruleArrival,
-}
 
 // deviationOf names the rule behind the two models' disagreement about a
 // message. how is the captured host's difference from the stock host.
 func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
 	switch {
 	case x.typ == transport.NameChange:
-		return ruleNames
+		return result.RuleNames
 	case x.typ == transport.Disconnect, x.typ == transport.Standard && x.src.kind == Left:
-		return ruleLeave
+		return result.RuleLeave
 	case x.typ != transport.Standard:
-		return ruleStrange
+		return result.RuleStrange
 	case x.src.broken && how == "missing":
-		return ruleFragments
+		return result.RuleFragments
 	case how == "differs":
 		return c.changedOtherwise(x)
 	}
@@ -55,9 +35,9 @@ func (c *comparer) changedOtherwise(x *expect) *decode.Rule {
 		return &habit.Rule
 	}
 	if x.alt != nil && (x.alt.reliable != x.reliable || x.alt.priority != x.priority) {
-		return rulePriority
+		return result.RulePriority
 	}
-	return ruleStrange
+	return result.RuleStrange
 }
 
 // madeOtherwise returns the rule by which the captured host alone sends a message, or
@@ -68,19 +48,19 @@ func (c *comparer) madeOtherwise(x *expect, extra bool) *decode.Rule {
 	copied := x.src.op == x.op && others
 	switch habit := spec.Habit(decode.OpenBC); {
 	case x.op == msg.OpPlayerAnnounce && extra && others:
-		return ruleLoading
+		return result.RuleLoading
 	case x.op == msg.OpVerifyEnterSet && extra:
-		return ruleUnknown
+		return result.RuleUnknown
 	case habit != nil && spec.Topic != decode.TopicTalk:
 		return &habit.Rule
 	case copied && extra:
-		return ruleLoading
+		return result.RuleLoading
 	case creates(spec) && x.src.op == msg.OpRequestObject:
-		return ruleRequest
+		return result.RuleRequest
 	case creates(spec) && !copied:
-		return ruleObjects
+		return result.RuleObjects
 	}
-	return ruleStrange
+	return result.RuleStrange
 }
 
 // relayedOtherwise returns the rule by which hosts of the captured one's dialect
@@ -130,7 +110,7 @@ func refusal(c *comparer, x *expect) *decode.Rule {
 		return nil
 	}
 	if read := c.t.bodies.result(x.body); !read.Exact() {
-		return ruleUnread
+		return result.RuleUnread
 	}
 	return &d.Rule
 }
@@ -143,7 +123,7 @@ func (c *comparer) reformed(x *expect) bool {
 		return false
 	}
 	row, rule := c.rep.Row(x.typ, x.op), c.deviationOf(x, "extra")
-	if rule == ruleStrange || c.rep.Keeps(rule, row) {
+	if rule == result.RuleStrange || c.rep.Keeps(rule, row) {
 		return false
 	}
 	row.Expected--

@@ -574,10 +574,12 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 
 // announced returns the contents of an event that is a PlayerAnnounce.
 func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
-	if e.Op != msg.OpPlayerAnnounce {
-		return 0, 0, false
+	if e.Op == msg.OpPlayerAnnounce {
+		if m, ok := t.bodies.game(e.Body).(*msg.PlayerAnnounce); ok && m.Class == event.ClassPlayer {
+			return m.Code, m.Player, true
+		}
 	}
-	return t.bodies.announced(e.Body)
+	return 0, 0, false
 }
 
 // learn takes facts about the clients from a game message of the host.
@@ -682,8 +684,8 @@ func (t *timeline) byPeer(peer uint8) *Client {
 // seenSlots returns the slots of the players that the capture holds.
 func (t *timeline) seenSlots() (known uint16) {
 	for _, c := range t.order {
-		if !c.gone && c.Slot >= 0 && c.Slot < 16 {
-			known |= 1 << c.Slot
+		if !c.gone {
+			known |= c.bit()
 		}
 	}
 	return known

@@ -54,6 +54,17 @@ func (h *Host) Take(now time.Time, from netip.AddrPort, m arq.Message) bool {
 	return true
 }
 
+// Exploded notes that the captured host's simulation has destroyed the ship of a slot:
+// nobody is sent it any more.
+func (h *Host) Exploded(slot int) {
+	if slot < len(h.slots) && h.slots[slot] != nil {
+		for i := range h.slots[slot].objects {
+			o := &h.slots[slot].objects[i]
+			o.lost = o.lost || o.ship
+		}
+	}
+}
+
 // pass passes a message on to the receiver of the messages for captured clients.
 func (h *Host) pass(p *peer, m arq.Message) error {
 	if err := arq.Arrive(&m); err != nil {

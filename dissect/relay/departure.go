@@ -27,6 +27,19 @@ const (
 	Guards             // how many there are
 )
 
+// Rules document the guards.
+var Rules = [Guards]*decode.Rule{
+	GuardSender:  {Name: "corrects-sender", Text: "puts the true sender into chat and teams that name another; the stock host passes them on as they are"},
+	GuardText:    {Name: "cleans-chat", Text: "puts spaces in the place of line breaks and other control characters in chat; the stock host passes them on"},
+	GuardOwner:   {Name: "corrects-owner", Text: "puts the true owner into creations that name another; the stock host passes them on as they are"},
+	GuardObject:  {Name: "refuses-others-objects", Text: "refuses creations, updates, actions and destructions of the objects of other players; the stock host passes them on"},
+	GuardName:    {Name: "corrects-names", Text: "makes names readable and unique by numbers, and puts the true id into them; the stock host passes them on as they are"},
+	GuardRename:  {Name: "limits-renames", Text: "passes on no name that the player has already, and one a second at most; the stock host passes all on"},
+	GuardLeave:   {Name: "corrects-leave", Text: "puts the true id into a Disconnect that names another; the stock host passes it on as it is"},
+	GuardAddress: {Name: "hides-addresses", Text: "puts zeros in the place of the address in names and leaves; the stock host tells every player the others' addresses"},
+	GuardFlood:   {Name: "limits-floods", Text: "drops messages of a client beyond its budget; the stock host passes all on"},
+}
+
 // A Departure is a message that a host with guards changes or refuses.
 type Departure struct {
 	Guard   Guard

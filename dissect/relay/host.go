@@ -154,6 +154,7 @@ type object struct {
 	body    []byte
 	spare   bool       // a refused one has taken its place
 	departs *Departure // of a captured client's
+	lost    bool       // the captured host's simulation has destroyed it
 }
 
 // NewHost returns a host without clients.

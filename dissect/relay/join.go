@@ -587,8 +587,10 @@ func (h *Host) replicate(p *peer) {
 			continue
 		}
 		for _, obj := range o.objects {
-			h.departs(p, obj.departs)
-			h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Alone: true, Body: obj.body})
+			if !obj.lost {
+				h.departs(p, obj.departs)
+				h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Alone: true, Body: obj.body})
+			}
 		}
 	}
 }

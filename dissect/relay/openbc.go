@@ -89,7 +89,7 @@ func (h *Host) spokenBy(spec *decode.Spec, body []byte, author int) []byte {
 func (h *Host) requestOpenBC(p *peer, id wire.ObjectID) {
 	if slot, ok := id.Slot(); ok && slot < len(h.slots) && h.slots[slot] != nil {
 		for _, o := range h.slots[slot].objects {
-			if o.ship {
+			if o.ship && !o.lost {
 				h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: o.body})
 				return
 			}

@@ -55,7 +55,7 @@ func (r *Report) settleLedger(catalog *decode.Catalog) {
 			r.entry(&h.Rule)
 		}
 	}
-	for _, rule := range r.others {
+	for _, rule := range others {
 		r.entry(rule)
 	}
 	for _, e := range r.Ledger {
@@ -75,4 +75,25 @@ func (r *Report) settleLedger(catalog *decode.Catalog) {
 			e.Status = "not seen"
 		}
 	}
+}
+
+// Rules of OpenBC that are in no spec.
+var (
+	RuleUnknown   = &decode.Rule{Name: "answers-unknown-object", Text: "answers a request for an object that it does not know with VerifyEnterSet; the stock host is silent"}
+	RuleLoading   = &decode.Rule{Name: "copies-while-loading", Text: "passes messages on to players that are still loading; the stock host waits until they are ready"}
+	RuleObjects   = &decode.Rule{Name: "objects-while-loading", Text: "sends a newcomer the ships with the Settings; the stock host sends them when the newcomer is ready"}
+	RulePriority  = &decode.Rule{Name: "class-of-copies", Text: "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host copies both from the original"}
+	RuleNames     = &decode.Rule{Name: "names-not-passed-on", Text: "tells nobody the names of others; the stock host passes NameChange on to everybody"}
+	RuleLeave     = &decode.Rule{Name: "leave-not-passed-on", Text: "tells of a leave with game messages of its own; the stock host passes Disconnect on, names the player, and lets the ship explode"}
+	RuleFragments = &decode.Rule{Name: "fragments-in-order-only", Text: "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
+	RuleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when the newcomer is ready"}
+	RuleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the newest ship of the object's owner; the stock host sends that object or nothing"}
+	RuleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on as they are"}
+	RuleArrival   = &decode.Rule{Name: "acts-on-arrival", Text: "acts on messages in the order in which they arrive, and again on those that arrive again; the stock host goes by their numbers"}
+	RuleStrange   = &decode.Rule{Name: "other", Text: "sends the same as the model of its dialect; no rule describes this difference"}
+)
+
+// others are the rules of the ledger that are in no spec.
+var others = []*decode.Rule{
+	RuleUnknown, RuleLoading, RuleObjects, RulePriority, RuleNames, RuleLeave, RuleFragments, RuleScores, RuleRequest, RuleUnread, RuleArrival,
 }

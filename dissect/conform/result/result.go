@@ -41,15 +41,13 @@ type Report struct {
 	Numbers     int64       // how many the host gave a client's messages at most; 0 if nobody looks at them
 	Unneeded    []*Accepted `json:"unneeded,omitempty"` // of a baseline: what no host of the check does
 
-	guards, others []*decode.Rule
-	game, control  [256]*Row // by opcode, and by type
-	causes         map[causeKey]*Cause
+	game, control [256]*Row // by opcode, and by type
+	causes        map[causeKey]*Cause
 }
 
-// New returns an empty report. The guards are the rules of bcdissect relay; the others
-// are those of the captured host's dialect that are in no spec.
-func New(against decode.Dialect, guards, others []*decode.Rule) *Report {
-	return &Report{Against: against, guards: guards, others: others, causes: map[causeKey]*Cause{}}
+// New returns an empty report.
+func New(against decode.Dialect) *Report {
+	return &Report{Against: against, causes: map[causeKey]*Cause{}}
 }
 
 // A Player is one client of the captured host, from its connect to its end. One
@@ -186,7 +184,7 @@ type Count struct {
 
 // Explain describes a rule for people, and names the hosts that follow it.
 func (r *Report) Explain(rule *decode.Rule) string {
-	if slices.Contains(r.guards, rule) {
+	if slices.Contains(relay.Rules[:], rule) {
 		return "bcdissect relay " + rule.Text
 	}
 	return r.Dialect.String() + " " + rule.Text
