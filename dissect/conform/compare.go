@@ -288,9 +288,9 @@ func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == 
 // compared reports whether a message that a model sends has a counterpart that
 // can be compared.
 func (c *comparer) compared(s *sent) bool {
-	switch s.typ {
+	switch s.Type {
 	case transport.Standard:
-		return c.t.bodies.spec(s.typ, s.op).Made != decode.MadeByScores
+		return c.t.bodies.spec(s.Type, s.op).Made != decode.MadeByScores
 	case transport.NameChange, transport.Connect, transport.Disconnect:
 		return true
 	case transport.BootPlayer, transport.Acknowledge, transport.DoNothing, transport.Leave:
@@ -308,8 +308,8 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	src.kept = true
 	x := c.blank()
 	*x = expect{
-		to: s.to.client, by: by, src: src, typ: s.typ, op: s.op, body: body,
-		reliable: s.header.Reliable, priority: s.header.Priority, why: why,
+		to: s.to.client, by: by, src: src, typ: s.Type, op: s.op, body: body,
+		reliable: s.Reliable, priority: s.Priority, why: why,
 	}
 	x.replica = creates(c.specOf(x)) && src.client == x.to
 	x.key = c.keyOf(x)
@@ -335,24 +335,24 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 // host's ids, and the reason why it need not come if the capture lacks one.
 func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
 	switch {
-	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce:
-		body = c.t.bodies.change(s.body, func(m decode.Message) {
+	case s.Type == transport.Standard && s.op == msg.OpPlayerAnnounce:
+		body = c.t.bodies.change(s.Body, func(m decode.Message) {
 			if a, ok := m.(*msg.PlayerAnnounce); ok && !s.renumber(&a.Player) {
 				why = whyGuessed
 			}
 		})
 		return body, why
-	case s.typ == transport.Disconnect && src.kind == Left && len(s.body) > 0:
-		return append([]byte{src.id}, s.body[1:]...), ""
+	case s.Type == transport.Disconnect && src.kind == Left && len(s.Body) > 0:
+		return append([]byte{src.id}, s.Body[1:]...), ""
 	}
-	return s.body, ""
+	return s.Body, ""
 }
 
 // renumber puts the captured peer id in the place of the model's, and reports
 // whether the capture holds it.
 func (s *sent) renumber(id *uint8) (known bool) {
 	for _, n := range s.ends {
-		if n.client != nil && n.live.ID == *id {
+		if n.client != nil && n.id == *id {
 			*id = n.client.Peer
 			return !n.client.guessed()
 		}

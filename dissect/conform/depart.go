@@ -32,7 +32,7 @@ func (c *comparer) depart(s *source, d relay.Departure) bool {
 // is none.
 func (c *comparer) departure(m *sent) *relay.Departure {
 	for i := range c.departs {
-		if d := &c.departs[i]; d.Type == m.typ && bytes.Equal(d.Body, m.body) {
+		if d := &c.departs[i]; d.Type == m.Type && bytes.Equal(d.Body, m.Body) {
 			return d
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -14,24 +15,18 @@ import (
 
 // An end is a client's end of its connection to the model host.
 type end struct {
-	client *Client       // as it was captured
-	live   *relay.Client // as it is played
+	client *Client // as it was captured
+	id     uint8   // that the model gave it
+	slot   int     // likewise, -1 if it has none
+	gone   bool    // the model has put it out
 }
 
 // A sent message is one that the model host sent to a client.
 type sent struct {
-	to     *end
-	ends   []*end // all of the model
-	typ    transport.Type
-	op     decode.Opcode
-	header transport.Header
-	body   []byte
-}
-
-// A carried message is on its way between an end and the model.
-type carried struct {
-	end     *end
-	message arq.Message
+	arq.Message
+	to   *end
+	ends []*end        // all of the model
+	op   decode.Opcode // of a Standard message
 }
 
 // A player plays the captured clients against a model host, in a network
@@ -46,23 +41,21 @@ type player struct {
 	depart func(relay.Departure)
 	mute   bool // present messages have no counterpart in the capture
 
-	catalog *decode.Catalog
-	bodies  *bodies
-	full    int // messages that are too long
-	in, out []carried
-	taken   sent
-	now     time.Time
+	bodies *bodies
+	full   int // messages that are too long
+	out    []sent
+	now    time.Time
 }
 
 // firstPeer is the first id that a client can have.
 const firstPeer = 2
 
 func newPlayer(cfg relay.Config, catalog *decode.Catalog) *player {
-	p := &player{catalog: catalog, bodies: newBodies(catalog)}
+	p := &player{bodies: newBodies(catalog)}
 	cfg.Captured, cfg.Catalog, cfg.Shown, cfg.Departs = true, catalog, p.shown, p.departs
 	cfg.Deliver = func(to netip.AddrPort, m arq.Message) {
 		if n := p.at(to); n != nil {
-			p.out = append(p.out, carried{n, m})
+			p.out = append(p.out, sent{Message: m, to: n})
 		}
 	}
 	p.host = relay.NewHost(cfg)
@@ -91,7 +84,7 @@ func (p *player) shown(addr netip.AddrPort) relay.Shown {
 func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
 	n := p.at(addr)
 	ofSlot := d.Guard == relay.GuardObject || d.Guard == relay.GuardOwner
-	if n != nil && p.depart != nil && (!ofSlot || n.client.Slot == n.live.Slot) {
+	if n != nil && p.depart != nil && (!ofSlot || n.client.Slot == n.slot) {
 		p.depart(d)
 	}
 }
@@ -99,31 +92,32 @@ func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
 // event plays an event of the timeline.
 func (p *player) event(e *Event) {
 	p.advance(e.Time)
-	n := p.of(e.Client)
+	n := p.at(e.Client.Addr)
 	switch {
 	case e.Kind == Joined:
 		p.join(e)
-	case n == nil:
+	case n == nil || n.client != e.Client:
 		return
 	case e.Kind == Input:
-		p.mute = e.MadeUp && creates(p.bodies.specOf(e))
-		p.input(n, e)
+		spec := p.bodies.specOf(e)
+		if p.mute = e.MadeUp && creates(spec); !e.Client.Adopted || spec.Step != decode.StepAnswer { // otherwise it has answered
+			p.hand(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
+		}
 		p.mute = false
 		return
 	case e.Kind == Left:
-		id, addr := n.live.ID, n.claimed()
+		id, addr := n.id, n.claimed()
 		if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
 			if addr = m.Addr; m.ID != e.Client.Peer {
 				id = transport.UnassignedPeer // it speaks for another client
 			}
 		}
-		p.carry(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: id, Addr: addr})})
-		p.run()
+		p.hand(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: id, Addr: addr})})
 		p.close(n)
 	case e.Kind == PutOut:
 		p.mute = true
-		p.host.Kick(p.now, n.live.ID, transport.BootTimedOut)
-		p.run()
+		p.host.Kick(p.now, n.id, transport.BootTimedOut)
+		p.flush()
 		p.mute = false
 		p.close(n)
 	}
@@ -145,26 +139,31 @@ func (p *player) advance(now time.Time) {
 // pass lets the model act up to the present time.
 func (p *player) pass() {
 	p.next = p.host.Advance(p.now)
-	p.run()
+	p.flush()
 }
 
-// join lets a client in. One that the capture shows only later answers for itself
-// until then, and what the model sends it has no counterpart. The model takes the
-// form of a connect that is the stock game's.
+// join lets a client in. One that the capture shows only later has come before, and
+// what the model sends it until then has no counterpart. The model takes the form of a
+// connect that is the stock game's.
 func (p *player) join(e *Event) {
 	c := e.Client
-	n := &end{client: c}
-	cfg := relay.ClientConfig{
-		Catalog: p.catalog, Nonce: uint32(c.index) + 1, Claimed: n.claimed(),
-		Deliver: func(_ time.Time, m *arq.Message) { p.take(n, m) }, Sent: func(m arq.Message) { p.carry(n, m) },
-	}
-	if p.mute = c.Adopted; p.mute {
-		cfg.Answer, cfg.Enter = emptyAnswer, !c.Joining
-	}
-	n.live = relay.NewClient(cfg)
+	n := &end{client: c, slot: -1}
 	p.list = append(p.list, n)
-	n.live.Connect(p.now, e.Body)
-	p.run()
+	body := e.Body
+	if body == nil {
+		body = controlBody(&transport.Request{Addr: n.claimed(), Nonce: uint32(c.index) + 1, Password: wire.AppendWideTextOf(nil, "")})
+	}
+	p.mute = c.Adopted
+	p.hand(n, arq.Message{Type: transport.Connect, Body: body})
+	p.host.Hear(p.now, c.Addr) // it uses the id that it is given
+	for _, round := range rounds {
+		if c.Adopted {
+			p.hand(n, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpChecksumResponse, emptyAnswer(round))})
+		}
+	}
+	if c.Adopted && !c.Joining {
+		p.hand(n, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpClientReady, &msg.ClientReady{})})
+	}
 	p.mute = false
 }
 
@@ -189,41 +188,21 @@ func Claimed(addr netip.AddrPort) (a [4]byte) {
 	return a
 }
 
-// input plays a client's message.
-func (p *player) input(n *end, e *Event) {
-	if n.live.Answer == nil || p.bodies.specOf(e).Step != decode.StepAnswer { // otherwise it has answered by itself
-		p.carry(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
-		p.run()
+// hand hands a client's message to the model, and the model's to the clients.
+func (p *player) hand(n *end, m arq.Message) {
+	if !n.gone && !p.host.Take(p.now, n.client.Addr, m) {
+		p.full++
 	}
+	p.flush()
 }
 
-// carry puts a message on its way to the model.
-func (p *player) carry(n *end, m arq.Message) {
-	if n.live.Phase != relay.ClientGone {
-		p.in = append(p.in, carried{n, m})
+// flush hands the model's messages to the clients.
+func (p *player) flush() {
+	for i := range p.out {
+		p.take(&p.out[i])
 	}
-}
-
-// run delivers the messages between the ends and the model until there are none.
-func (p *player) run() {
-	for in, out := 0, 0; ; in++ {
-		for ; out < len(p.out); out++ {
-			c := p.out[out].end
-			c.live.Take(p.now, &p.out[out].message)
-			if p.out[out].message.Type == transport.Connect {
-				p.host.Hear(p.now, c.client.Addr) // it uses the id that it is given
-			}
-		}
-		if in == len(p.in) {
-			break
-		}
-		if c := &p.in[in]; !p.host.Take(p.now, c.end.client.Addr, c.message) {
-			p.full++
-		}
-	}
-	clear(p.in)
 	clear(p.out)
-	p.in, p.out = p.in[:0], p.out[:0]
+	p.out = p.out[:0]
 }
 
 // at returns the newest end with an address, nil if there is none.
@@ -236,26 +215,34 @@ func (p *player) at(addr netip.AddrPort) *end {
 	return nil
 }
 
-// of returns the end of a client, nil if there is none.
-func (p *player) of(c *Client) *end {
-	if i := slices.IndexFunc(p.list, func(n *end) bool { return n.client == c }); i >= 0 {
-		return p.list[i]
+// take takes a message that the model sent to an end.
+func (p *player) take(s *sent) {
+	s.ends = p.list
+	switch {
+	case s.Type != transport.Standard:
+		s.to.learn(p.bodies.control(s.Type, s.Body))
+	case len(s.Body) == 0:
+		return
+	default:
+		if s.op = decode.Opcode(s.Body[0]); s.op == msg.OpSettings {
+			s.to.learn(p.bodies.game(s.Body))
+		}
 	}
-	return nil
+	if !p.mute {
+		p.emit(s)
+	}
 }
 
-// take takes a message that the model sent to an end.
-func (p *player) take(n *end, m *arq.Message) {
-	if p.mute || m.Type == transport.Standard && len(m.Body) == 0 {
-		return
+// learn takes note of what the model tells a client about itself.
+func (n *end) learn(m decode.Message) {
+	switch m := m.(type) {
+	case *transport.Accept:
+		n.id = m.ID
+	case *transport.Boot:
+		n.gone = n.gone || m.ID == n.id || m.ID == transport.UnassignedPeer
+	case *msg.Settings:
+		n.slot = int(m.Slot)
 	}
-	s := &p.taken
-	*s = sent{to: n, ends: p.list, typ: m.Type, header: m.Header, body: m.Body}
-	s.header.Reliable, s.header.Priority = m.Reliable, m.Priority
-	if m.Type == transport.Standard {
-		s.op = decode.Opcode(m.Body[0])
-	}
-	p.emit(s)
 }
 
 // emptyAnswer answers a host that asks for the files of a directory: there are none.
