@@ -106,13 +106,13 @@ func (c *Client) begin() {
 }
 
 // created notes an object of the client's. It reports whether it is new.
-func (c *Client) created(id wire.ObjectID, r *reached) bool {
+func (c *Client) created(id wire.ObjectID, r *result.Reached) bool {
 	if slices.Contains(c.objects, id) {
 		return false
 	}
 	if len(c.objects) == maxObjects {
 		c.objects = slices.Delete(c.objects, 0, 1)
-		r[limitMemory]++
+		r[result.LimitMemory]++
 	}
 	c.objects = append(c.objects, id)
 	return true

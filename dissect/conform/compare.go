@@ -203,13 +203,13 @@ func (c *comparer) forget() {
 }
 
 // newName reports whether a name was not told before.
-func (d *destination) newName(key uint64, r *reached) bool {
+func (d *destination) newName(key uint64, r *result.Reached) bool {
 	const most = 1024
 	if d.names[key] {
 		return false
 	}
 	if len(d.names) >= most {
-		r[limitNames]++
+		r[result.LimitNames]++
 		return false
 	}
 	d.names[key] = true
@@ -453,7 +453,7 @@ func (c *comparer) say(src *source) {
 		return
 	}
 	if c.places >= c.t.budget.of(maxPlaces) || !src.client.said.add(src) {
-		c.t.reached[limitMemory]++
+		c.t.reached[result.LimitMemory]++
 		return
 	}
 	src.kept = true
@@ -476,7 +476,7 @@ func (c *comparer) place(d *destination, g *got) {
 		return
 	}
 	if c.places >= c.t.budget.of(maxPlaces) || !d.line[classOf(g.Type)].add(g.place()) {
-		c.t.reached[limitMemory]++
+		c.t.reached[result.LimitMemory]++
 		return
 	}
 	c.places++
@@ -756,7 +756,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	if !x.copied() {
 		return
 	}
-	c.invariants.inOrder()
+	c.invariants[invOrder].Checked++
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
 		row.Lag(packet.Sum(lag, g.Skipped-x.src.skipped))
 	}

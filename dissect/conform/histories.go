@@ -149,7 +149,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	}
 	why := c.unsent(d, x)
 	if c.work.over() {
-		c.t.reached[limitSearch]++
+		c.t.reached[result.LimitSearch]++
 		return whySearch
 	}
 	return why
@@ -359,7 +359,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 	case known:
 		c.incomparable(g, why)
 	case g.Number >= 0 && c.work.over():
-		c.t.reached[limitSearch]++
+		c.t.reached[result.LimitSearch]++
 		c.incomparable(g, whySearch)
 	case !g.Reliable:
 		c.rates.extra(c, d, g)
@@ -636,7 +636,7 @@ func (c *comparer) disordered(d *destination, i, before int) {
 		return n > 1
 	}
 	if c.work.spend(2 * maxLooked); c.work.over() {
-		c.t.reached[limitSearch]++
+		c.t.reached[result.LimitSearch]++
 		return
 	}
 	if !sure && (p.loose || d.line[1][before].loose || unsure(d.line[1])) {
@@ -651,7 +651,7 @@ func (c *comparer) disordered(d *destination, i, before int) {
 		}
 	}
 	known := c.hasty() && !sure && (agree == others || s.twice() || later.twice())
-	c.invariants.disorder(s.frame, known)
+	c.invariants[invOrder].Fail(s.frame, known)
 	if known {
 		c.rep.Deviate(result.RuleArrival, s.typ, s.op, s.frame)
 		return

@@ -57,13 +57,18 @@ func (v invariants) of(c *comparer, x *expect) *result.Invariant {
 	return nil
 }
 
-func (v invariants) expected(c *comparer, x *expect) {
+// each calls f with the invariants that a message of a model belongs to.
+func (v invariants) each(c *comparer, x *expect, f func(*result.Invariant)) {
 	if i := v.of(c, x); i != nil {
-		i.Checked++
+		f(i)
 		if exact(c.specOf(x)) {
-			v[invExact].Checked++
+			f(&v[invExact])
 		}
 	}
+}
+
+func (v invariants) expected(c *comparer, x *expect) {
+	v.each(c, x, func(i *result.Invariant) { i.Checked++ })
 }
 
 func (v invariants) matched(c *comparer, x *expect) {
@@ -73,23 +78,11 @@ func (v invariants) matched(c *comparer, x *expect) {
 }
 
 func (v invariants) excused(c *comparer, x *expect) {
-	if i := v.of(c, x); i != nil {
-		i.Checked--
-		if exact(c.specOf(x)) {
-			v[invExact].Checked--
-		}
-	}
+	v.each(c, x, func(i *result.Invariant) { i.Checked-- })
 }
 
 func (v invariants) missed(c *comparer, x *expect, known bool) {
-	i := v.of(c, x)
-	if i == nil {
-		return
-	}
-	i.Fail(x.src.frame, known)
-	if exact(c.specOf(x)) {
-		v[invExact].Fail(x.src.frame, known)
-	}
+	v.each(c, x, func(i *result.Invariant) { i.Fail(x.src.frame, known) })
 }
 
 func (v invariants) extra(c *comparer, e *Event) {
@@ -104,13 +97,6 @@ func (v invariants) extra(c *comparer, e *Event) {
 	}
 }
 
-// input notes a message of a client.
-func (v invariants) input(c *comparer, e *Event) {
-	if consumed(c.t.bodies.specOf(e)) {
-		v[invConsumed].Checked++
-	}
-}
-
 // joined notes that a client has got its Settings. The capture may lack some of
 // the requests before them.
 func (v invariants) joined(c *Client) {
@@ -121,10 +107,4 @@ func (v invariants) joined(c *Client) {
 	if c.asked != len(rounds) {
 		v[invChecksums].Fail(c.First, false)
 	}
-}
-
-func (v invariants) inOrder() { v[invOrder].Checked++ }
-
-func (v invariants) disorder(frame int, known bool) {
-	v[invOrder].Fail(frame, known)
 }

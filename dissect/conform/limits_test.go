@@ -15,10 +15,10 @@ import (
 
 // The report names each limit that was reached, and no other.
 func TestLimitNotes(t *testing.T) {
-	for l := range limits {
-		var r reached
+	for l := range result.Limits {
+		var r result.Reached
 		r[l] = 12345
-		if notes := r.notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "12345 ") || strings.Contains(notes[0], "%!") {
+		if notes := r.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "12345 ") || strings.Contains(notes[0], "%!") {
 			t.Errorf("limit %d: %q", l, notes)
 		}
 	}

@@ -305,14 +305,13 @@ func (t *timeline) givenUp(players []*result.Player) result.Finding {
 // neverRepeated finds joins that stopped because a message of the host was lost:
 // no acknowledgement came, and the host did not send it again.
 func (t *timeline) neverRepeated() (list []result.Finding) {
-	const due = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // of the second repetition
 	for _, c := range t.all {
 		s := &c.streams[1]
 		if c.Adopted || c.settled || c.playing || len(s.out) == 0 {
 			continue
 		}
 		waited := min(c.heard.time.Sub(t.begun), c.seen.Sub(t.begun))
-		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, due) {
+		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, silent) {
 			list = append(list, result.Finding{
 				Kind: "never-repeated", Frame: o.frame, Number: o.number, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},
 				Text: fmt.Sprintf("The join of %v stops, since the host never sends message %d again, which was not acknowledged.", c, o.number),

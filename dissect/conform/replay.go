@@ -9,12 +9,9 @@
 package conform
 
 import (
-	"fmt"
-
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
@@ -136,7 +133,7 @@ func (r *Replay) event(e *Event) {
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxAwaitingBytes))
 	if !known && full {
-		r.t.reached[limitRules] = len(r.waiting)
+		r.t.reached[result.LimitRules] = len(r.waiting)
 	}
 	if known || full {
 		r.begin()
@@ -170,7 +167,7 @@ func (r *Replay) begin() {
 		p.model = m
 		p.depart = func(d relay.Departure) {
 			if r.src != nil && !r.cmp.depart(r.src, d) {
-				r.t.reached[limitDepartures]++
+				r.t.reached[result.LimitDepartures]++
 			}
 		}
 		p.emit = func(s *sent) { r.cmp.expected(m, r.src, s) }
@@ -208,7 +205,9 @@ func (r *Replay) play(e *Event) {
 	joined := e.Kind == Joined && !c.Adopted
 	if joined || e.Kind == Input || e.Kind == Left {
 		r.rep.Inputs++
-		r.cmp.invariants.input(r.cmp, e)
+		if consumed(r.t.bodies.specOf(e)) {
+			r.cmp.invariants[invConsumed].Checked++
+		}
 	}
 	r.begun(e)
 	for _, p := range r.players {
@@ -321,12 +320,7 @@ func (r *Replay) Close() *result.Report {
 
 // notes adds the notes about the capture to the report.
 func (r *Replay) notes() {
-	note := func(n int, format string, args ...any) {
-		if n > 0 {
-			r.rep.Notes = append(r.rep.Notes, fmt.Sprintf(plural.Form(n, format), args...))
-		}
-	}
-	t := r.t
+	t, note := r.t, r.rep.Note
 	note(t.adopted, "The capture lacks the {join|joins} of %d of %d clients. {It|They} entered the model when {it|they} first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
 	note(len(t.strangers)+len(t.parted), "The host names %d {player|players} without captured traffic, as in a capture made at one client. Copies of {its|their} messages were not compared.", len(t.strangers)+len(t.parted))
 	out, in := t.losses()
@@ -355,14 +349,14 @@ func (r *Replay) notes() {
 			note(n, "The host acknowledged nothing from %[2]v after frame %[3]d: %[1]d {message|messages}.", n, c, c.taken.frame)
 		}
 	}
-	r.outsiders(note)
+	r.outsiders()
 	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))
-	r.add(note)
-	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
+	r.add()
+	r.rep.Notes = append(r.rep.Notes, t.reached.Notes()...)
 }
 
 // outsiders counts the clients that the model does not know.
-func (r *Replay) outsiders(note func(n int, format string, args ...any)) {
+func (r *Replay) outsiders() {
 	outside, unknown := 0, 0
 	for _, c := range r.t.all {
 		switch {
@@ -373,18 +367,18 @@ func (r *Replay) outsiders(note func(n int, format string, args ...any)) {
 			outside++
 		}
 	}
-	note(outside, "%d {client was|clients were} not let in by the host.", outside)
-	note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
+	r.rep.Note(outside, "%d {client was|clients were} not let in by the host.", outside)
+	r.rep.Note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
 }
 
 // add adds up the counts at the limits of the parts of the replay.
-func (r *Replay) add(note func(n int, format string, args ...any)) {
+func (r *Replay) add() {
 	t := r.t
-	t.reached[limitEarly] += r.cmp.evict
-	t.reached[limitDoubts] += r.cmp.rates.more
-	t.reached[limitGroups] += r.cmp.rates.merged
+	t.reached[result.LimitEarly] += r.cmp.evict
+	t.reached[result.LimitDoubts] += r.cmp.rates.more
+	t.reached[result.LimitGroups] += r.cmp.rates.merged
 	for _, p := range r.players {
-		t.reached[limitGuards] += p.host.Stats().Events[relay.Limited]
-		note(p.full, "%d {message was|messages were} not played: {it is|they are} too long to be sent.", p.full)
+		t.reached[result.LimitGuards] += p.host.Stats().Events[relay.Limited]
+		r.rep.Note(p.full, "%d {message was|messages were} not played: {it is|they are} too long to be sent.", p.full)
 	}
 }

@@ -67,11 +67,11 @@ const (
 	eightBits  = 256 // range of the numbers of an OpenBC sender
 )
 
-// Times that follow from the timers of the stock game, see package arq.
+// Times of the stock game, see package arq.
 const (
-	longestPause = arq.KeepaliveAfter / 2 // that counts, between two datagrams: nobody is silent for longer, so that the clock was set, or the capture holds nothing
-	silent       = 2 * arq.FirstInterval  // without a word to clients that spoke: they send their messages again
-	reliableWait = arq.Linger             // that a host may know a client that has gone
+	longestPause = arq.KeepaliveAfter                                       // that counts, between two datagrams: nobody is silent for longer, so that the clock was set, or the capture holds nothing
+	silent       = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // without a word to clients that spoke: they have sent their messages again twice
+	reliableWait = arq.Linger                                               // that a host may know a client that has gone
 )
 
 // A timeline finds the host, its clients and their messages in a capture.
@@ -115,7 +115,7 @@ type timeline struct {
 	asking      int      // datagrams of clients since, other than acknowledgements
 	asked       moment   // the last of these
 	notes       []string // for the report
-	reached     reached
+	reached     result.Reached
 	budget      *budget
 }
 
@@ -125,7 +125,7 @@ const maxNotes = 64
 // note notes something for the report.
 func (t *timeline) note(format string, args ...any) {
 	if len(t.notes) == maxNotes {
-		t.reached[limitListed]++
+		t.reached[result.LimitListed]++
 		return
 	}
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
@@ -325,7 +325,7 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	if c.listed = len(t.all) < maxClients; c.listed {
 		t.all = append(t.all, c)
 	} else {
-		t.reached[limitListed]++
+		t.reached[result.LimitListed]++
 	}
 	return c
 }

@@ -72,7 +72,7 @@ func (c *comparer) differ(d result.Difference, want, have []byte) {
 	if len(c.rep.Differences) < result.MaxDifferences {
 		var left int
 		d.Fields, left = result.Beside(c.t.bodies.shows(d.Type, want), c.t.bodies.shows(d.Type, have))
-		c.t.reached[limitFields] += left
+		c.t.reached[result.LimitFields] += left
 	}
 	c.rep.Differ(d)
 }

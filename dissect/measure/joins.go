@@ -91,11 +91,11 @@ const (
 	maxSteps = 64
 )
 
-// Times that follow from the timers of the stock game, see package arq.
+// Times of the stock game, see package arq.
 const (
-	soon   = arq.FirstInterval      // after a step nobody is late: whoever lost it sends it again then
-	silent = 2 * arq.FirstInterval  // without a word to a client that spoke: it sends its messages again
-	leap   = arq.KeepaliveAfter / 2 // the longest pause that counts: nobody is silent for longer, so the clock was set
+	soon   = arq.FirstInterval                                        // after a step nobody is late: whoever lost it sends it again then
+	silent = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // without a word to a client that spoke: it has sent its messages again twice
+	leap   = arq.KeepaliveAfter                                       // the longest pause that counts: nobody is silent for longer, so the clock was set
 )
 
 // An instant is a time by the capture's clock, without what was skipped of it.
