@@ -12,6 +12,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/acmi"
@@ -30,10 +31,11 @@ func newSession(s cli.Streams) *cobra.Command {
 scores, kills with weapon and distance, chat, and the quality of each player's
 connection.
 
-Several files are several evenings; a league table adds them up. The form of the
-report follows the name of -o: .html is a page for a browser, with the flights
-to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model, .txt or
-no ending is the text that you see without -o.`,
+Several files can be evenings, parts of a recording, or recordings of one match
+by several players: each match counts once. A league table adds them up. The form
+of the report follows the name of -o: .html is a page for a browser, with the
+flights to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model,
+.txt or no ending is the text that you see without -o.`,
 		Example: `  bcdissect session evening.pcap
   bcdissect session evening.pcap --events
   bcdissect session evening.pcap -T json | jq '.matches[].kills'
@@ -90,18 +92,32 @@ func (o *sessionFlags) run(f *cli.Common, s cli.Streams, names []string) error {
 	if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(names), f.Defined...)...); err != nil {
 		return err
 	}
-	var all []*match.Match
+	cfg, err := f.Config()
+	if err != nil {
+		return err
+	}
+	groups, copies := dissect.Recordings(cfg, names)
+	for _, name := range names {
+		if first, ok := copies[name]; ok {
+			fmt.Fprintf(s.Err, "bcdissect: %s has the same bytes as %s; it counts once\n", report.Escape(name), report.Escape(first))
+		}
+	}
+	var all []match.Recording
 	var damaged error
 	read := *f
 	read.Output = ""
-	for _, name := range names {
+	for _, files := range groups {
 		var b *match.Builder
-		err := reading.Captures(&read, s, []string{name}, func(_ *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		err := reading.Captures(&read, s, files, func(_ *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 			b = match.New(start)
 			return b, func(*reading.Counts) error { return nil }
 		})
 		if b != nil {
-			all = append(all, b.Matches()...)
+			r := match.Recording{Matches: b.Matches()}
+			for _, name := range files {
+				r.Files = append(r.Files, filepath.Base(name))
+			}
+			all = append(all, r)
 		}
 		switch code := (*cli.StatusError)(nil); {
 		case err == nil:
@@ -111,7 +127,7 @@ func (o *sessionFlags) run(f *cli.Common, s cli.Streams, names []string) error {
 			return err
 		}
 	}
-	if err := o.write(f, s, names, all); err != nil {
+	if err := o.write(f, s, names, match.Merge(all)); err != nil {
 		return err
 	}
 	if damaged != nil {

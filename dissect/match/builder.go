@@ -36,6 +36,7 @@ const (
 	MaxFindings   = 512     // of a match
 	MaxPoints     = 1024    // of a line; its steps become longer
 	maxText       = 1024    // bytes of a name or a line of chat
+	maxVisits     = 64      // of a player
 )
 
 // Times in seconds.

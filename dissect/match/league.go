@@ -34,10 +34,10 @@ func NewEvenings(names []string, all []*Match) (e Evenings) {
 	return e
 }
 
-// League adds up the results of players by name, the best first. A match counts
-// for those who flew a ship in it.
+// League adds up the results of players by name without regard to case, the best
+// first. A match counts for those who flew a ship in it.
 func League(all []*Match) []Standing {
-	byName := map[wire.Untrusted]*Standing{}
+	byName := map[string]*Standing{}
 	for _, m := range all {
 		flew := map[int]bool{}
 		for i := range m.Lives {
@@ -48,10 +48,10 @@ func League(all []*Match) []Standing {
 			if !flew[i] && p.Kills+p.Deaths == 0 || p.Name == "" {
 				continue
 			}
-			s := byName[p.Name]
+			s := byName[p.Key()]
 			if s == nil {
 				s = &Standing{Name: p.Name}
-				byName[p.Name] = s
+				byName[p.Key()] = s
 			}
 			s.Matches++
 			s.Kills += p.Kills

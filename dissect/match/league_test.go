@@ -26,7 +26,7 @@ func TestLeague(t *testing.T) {
 		},
 		{
 			Result: Result{Value: Draw}, Leaders: []int{0}, Lives: flown(2),
-			Players: []Player{{Name: "Sulu", Kills: 5}, {Name: "Kirk", Deaths: 5}},
+			Players: []Player{{Name: "sulu", Kills: 5}, {Name: "KIRK", Deaths: 5}},
 		},
 	}
 	want := []Standing{

@@ -14,6 +14,7 @@ package match
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -61,6 +62,8 @@ type Match struct {
 	Events  []Event   `json:"events" page:"="` // all that happened, in order
 	Lines   []Line    `json:"lines"`           // one for each address of a player
 	Unusual []Finding `json:"unusual" page:"="`
+
+	Places []Place `json:"places,omitempty" page:"=" doc:"recordings that show the match, the best first; all else is from that one"`
 
 	Evicted Evicted `json:"evicted,omitempty"`
 }
@@ -114,18 +117,20 @@ type Rules struct {
 // A Player is one person in a match. Several stays of the same person are one
 // player.
 type Player struct {
-	Name    wire.Untrusted   `json:"name" table:"player_name,omitempty" doc:"the last name"`
-	Names   []wire.Untrusted `json:"names,omitempty" page:"=" table:"=" least:"2" doc:"all names in order, if there were several"`
-	ID      uint8            `json:"id,omitempty" table:"=" doc:"network id"`
-	Slot    int              `json:"slot,omitempty" table:"=" as:"index" doc:"player slot"`
-	Team    *int             `json:"team,omitempty" page:"=" table:"=" doc:"from 0"`
-	Address netip.AddrPort   `json:"address,omitempty" page:"=" table:"=" doc:"[ip:port] of the last stay"`
-	Joined  *float64         `json:"joined,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
-	Ready   *float64         `json:"ready,omitempty" table:"=" doc:"first ready to play"`
-	Left    *float64         `json:"left,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
-	LeftHow string           `json:"left_how,omitempty" page:"=" table:"=" doc:"[disconnect], [host], [closed], [silence], or the host's reason"`
-	Stays   int              `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
-	refused bool             // by the host, and not let in since
+	Name      wire.Untrusted   `json:"name" table:"player_name,omitempty" doc:"the last name"`
+	Names     []wire.Untrusted `json:"names,omitempty" page:"=" table:"=" least:"2" doc:"all names in order, if there were several"`
+	ID        uint8            `json:"id,omitempty" table:"=" doc:"network id"`
+	Slot      int              `json:"slot,omitempty" table:"=" as:"index" doc:"player slot"`
+	Team      *int             `json:"team,omitempty" page:"=" table:"=" doc:"from 0"`
+	Address   netip.AddrPort   `json:"address,omitempty" page:"=" table:"=" doc:"[ip:port] of the last stay"`
+	Joined    *float64         `json:"joined,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
+	Ready     *float64         `json:"ready,omitempty" table:"=" doc:"first ready to play"`
+	Left      *float64         `json:"left,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
+	LeftHow   string           `json:"left_how,omitempty" page:"=" table:"=" doc:"[disconnect], [host], [closed], [silence], or the host's reason"`
+	Visits    []Visit          `json:"visits,omitempty" page:"=" least:"2" doc:"times in the match, if the player left and came back"`
+	Stays     int              `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
+	refused   bool             // by the host, and not let in since
+	shipNamed bool             // called like the ship, as players mostly are, because nothing else tells
 
 	// Up to the end of the match.
 	Kills     int       `json:"kills" page:"=" table:"=" doc:"counted in the capture, up to the end of the match"`
@@ -136,6 +141,17 @@ type Player struct {
 	Damage    *float64  `json:"damage,omitempty" page:"=" table:"damage_done" digits:"6 0" doc:"done to ships of others (OpenBC)"` // as the clients' damage messages tell
 	Shots     int       `json:"shots" page:"=" table:"=" doc:"fired"`
 }
+
+// A Visit is the time from a player's coming to the leaving.
+type Visit struct {
+	Joined  *float64       `json:"joined,omitempty" page:"=" doc:"seconds since the first frame"`
+	Left    *float64       `json:"left,omitempty" page:"=" doc:"seconds since the first frame"`
+	LeftHow string         `json:"left_how,omitempty" page:"="`
+	Address netip.AddrPort `json:"address,omitempty" page:"=" doc:"[ip:port]"`
+}
+
+// Key returns what makes players one: the name, without regard to case.
+func (p *Player) Key() string { return strings.ToLower(p.Name.Raw()) }
 
 // The ways in which players leave by themselves.
 const (

@@ -97,6 +97,9 @@ func (g *game) joins(t float64, frame, i int) {
 	}
 	p.Left, p.LeftHow, p.refused, g.empty = nil, "", false, false
 	p.Stays++
+	if len(p.Visits) < maxVisits {
+		p.Visits = append(p.Visits, Visit{Joined: &t, Address: p.Address})
+	}
 	text := wire.Untrusted(" joins")
 	if again {
 		text = " comes back"
@@ -160,6 +163,9 @@ func (g *game) leaves(frame, i int, how string) {
 	p := &g.m.Players[i]
 	t := g.b.now
 	p.Left, p.LeftHow, g.goneIn = &t, how, frame
+	if n := len(p.Visits); n > 0 {
+		p.Visits[n-1].Left, p.Visits[n-1].LeftHow, p.Visits[n-1].Address = &t, how, p.Address
+	}
 	g.endLives(i, t)
 	text := wire.Untrusted(" leaves")
 	switch how {

@@ -57,6 +57,7 @@ type Result struct {
 	Rests   string `json:"rests_on,omitempty" page:"=" table:"result_rests_on,omitempty" doc:"[host]: the host's scores; [kills]: those in the capture, if the host sent no scores"`
 	Frame   int    `json:"frame,omitempty" page:"=" table:"result_frame,omitempty" doc:"frame that shows the end"`
 	Scored  int    `json:"score_frame,omitempty" page:"=" table:"score_frame,omitempty" doc:"frame of the last score, or else of the last kill, that counts"`
+	Place   int    `json:"place,omitempty" page:"=" doc:"index in [places] of the recording with these frames"`
 	Differs bool   `json:"kills_differ,omitempty" page:"=" table:"kills_differ" doc:"the host counts other kills or deaths than the capture shows"`
 }
 
@@ -91,6 +92,7 @@ func (g *game) again() {
 func (g *game) soFar() {
 	m := g.m
 	if m.Over != nil {
+		g.rejoin()
 		return
 	}
 	frame := 0
@@ -125,6 +127,7 @@ func (g *game) deserted() bool {
 
 // decide finds the result as far as the capture shows it now.
 func (g *game) decide(frame int) {
+	g.rejoin()
 	m := g.m
 	m.Late = g.begunLate()
 	m.Teams = g.teamed()

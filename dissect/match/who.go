@@ -203,10 +203,18 @@ func (g *game) link(r *dissect.Record, id int32, slot int) {
 		}
 		switch {
 		case !ok:
-		case found != NoPlayer:
-			return // both are known, as one or as two
-		default:
+		case found == NoPlayer:
 			found = i
+		case found == i:
+			return
+		default:
+			p, q := &g.m.Players[found], &g.m.Players[i]
+			if p.Slot >= 0 || q.ID > 0 || p.Address.IsValid() || q.Address.IsValid() {
+				return // they are known as two
+			}
+			p.Slot, q.ID = slot, uint8(id)
+			g.unite(found, i)
+			return
 		}
 	}
 	if found == NoPlayer {
@@ -240,7 +248,7 @@ func (g *game) rename(frame, player int, name wire.Untrusted) {
 	if p.Name != "" {
 		g.event(frame, EventName, player, p.Name+" is now called "+name)
 	}
-	p.Name = name
+	p.Name, p.shipNamed = name, false
 	g.name(player)
 	for i := range g.kills {
 		if k := &g.m.Kills[i]; k.Victim == player || k.Killer == player {
@@ -279,8 +287,14 @@ func (g *game) unite(a, b int) int {
 	a, b = min(a, b), max(a, b)
 	m := g.m
 	p, q := &m.Players[a], &m.Players[b]
-	if p.Name == "" {
-		p.Name, p.Names = q.Name, q.Names
+	if p.Name == "" || p.shipNamed && q.Name != "" {
+		p.Name, p.Names, p.shipNamed = q.Name, q.Names, q.shipNamed
+	}
+	if p.ID == 0 {
+		p.ID = q.ID
+	}
+	if p.Slot < 0 {
+		p.Slot = q.Slot
 	}
 	if p.Team == nil {
 		p.Team = q.Team
@@ -316,6 +330,37 @@ func (g *game) unite(a, b int) int {
 	}
 	g.each(at)
 	return a
+}
+
+// rejoin makes one of players of one name of whom the second came after the first
+// had left. Two who are there at once are two people.
+func (g *game) rejoin() {
+	first := map[string]int{}
+	for i := 0; i < len(g.m.Players); i++ {
+		p := g.m.Players[i]
+		if p.Name == "" {
+			continue
+		}
+		before, ok := first[p.Key()]
+		if !ok {
+			first[p.Key()] = i
+			continue
+		}
+		q := g.m.Players[before]
+		switch {
+		case p.Joined == nil || q.Joined == nil:
+			continue
+		case *p.Joined < *q.Joined:
+			p, q = q, p // q came first
+		}
+		if q.Left == nil || *q.Left > *p.Joined {
+			continue
+		}
+		one := &g.m.Players[g.unite(before, i)]
+		one.ID, one.Slot, one.Address, one.Left, one.LeftHow, one.Name = p.ID, p.Slot, p.Address, p.Left, p.LeftHow, p.Name
+		one.Stays, one.Visits = q.Stays+p.Stays, append(slices.Clone(q.Visits), p.Visits...)
+		i--
+	}
 }
 
 func earlier(a, b *float64) *float64 {
@@ -411,7 +456,7 @@ func (g *game) carry(old *Match, present bool) {
 		}
 		at[i] = len(g.m.Players)
 		g.m.Players = append(g.m.Players, Player{
-			Name: p.Name, Names: p.Names, ID: p.ID, Slot: p.Slot, Team: p.Team, Address: p.Address, Joined: p.Joined, Ready: p.Ready, Stays: p.Stays,
+			Name: p.Name, Names: p.Names, ID: p.ID, Slot: p.Slot, Team: p.Team, Address: p.Address, Joined: p.Joined, Ready: p.Ready, Stays: p.Stays, Visits: slices.Clone(p.Visits[max(0, len(p.Visits)-1):]),
 		})
 	}
 	w := &g.who

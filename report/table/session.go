@@ -155,6 +155,9 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 		result += fmt.Sprintf(" %s.", grounds)
 	}
 	s.line("%s", result)
+	if places := m.Recorded(); places != "" {
+		s.line("%s.", places)
+	}
 	switch idle := n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0; {
 	case s.events:
 		s.line("")

@@ -1,0 +1,298 @@
+package match
+
+import (
+	"cmp"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// A Place is a recording that shows a match.
+type Place struct {
+	Files  []string       `json:"files" page:"=" doc:"names of the files"`
+	Host   bool           `json:"host" page:"=" doc:"it was recorded at the host"`
+	At     wire.Untrusted `json:"player_name,omitempty" page:"=" doc:"name of the player who recorded it"`
+	Begin  float64        `json:"begin+begin_t" page:"begin"`
+	End    float64        `json:"end+end_t" page:"end"`
+	Clock  float64        `json:"clock,omitempty" page:"clock,omitempty" digits:"3 3" doc:"seconds by which the clock of this place is ahead of that of the first place"`
+	Result Outcome        `json:"result" page:"=" as:"text" doc:"of this recording: [winner], [draw], [undecided] or [unknown]"`
+	Agrees bool           `json:"agrees" page:"=" doc:"the result is that of the match, or [unknown]"`
+}
+
+// A Recording is one or more files that were recorded at one place, one after
+// another, and their matches.
+type Recording struct {
+	Files   []string
+	Matches []*Match
+}
+
+// Clocks of two places can differ by clockOff seconds. The times of one event at
+// two places differ by that and by at most delay.
+const (
+	clockOff = 300.0
+	delay    = 5.0
+)
+
+// Merge returns the matches of several recordings, each match once. Of a match
+// that was recorded at several places it keeps the best recording: one that has
+// the beginning, then that of the host, then the longest. The others
+// tell how the match ended and how players are called, if that one lacks it.
+func Merge(all []Recording) []*Match {
+	var found []shown
+	for i := range all {
+		for _, m := range all[i].Matches {
+			found = append(found, shown{m, &all[i]})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b shown) int { return better(a.Match, b.Match) })
+	kept := []*Match{}
+	byHost := map[netip.AddrPort][][]shown{} // the recordings of each match
+	for _, s := range found {
+		same := byHost[s.Host]
+		ahead := 0.0
+		i := slices.IndexFunc(same, func(all []shown) (yes bool) {
+			if slices.ContainsFunc(all, func(o shown) bool { return o.from == s.from }) {
+				return false
+			}
+			ahead, yes = all[0].sameAs(s.Match)
+			return yes
+		})
+		if i < 0 {
+			s.Places = []Place{s.place(s.from.Files)}
+			byHost[s.Host], kept = append(same, []shown{s}), append(kept, s.Match)
+			continue
+		}
+		same[i] = append(same[i], s)
+		same[i][0].confirm(s.Match, s.from.Files, ahead)
+	}
+	slices.SortStableFunc(kept, func(a, b *Match) int {
+		return cmp.Or(a.Clock(a.Begin).Compare(b.Clock(b.Begin)), a.Host.Compare(b.Host))
+	})
+	return kept
+}
+
+// shown is a match in a recording.
+type shown struct {
+	*Match
+
+	from *Recording
+}
+
+// better orders the recordings of a match, the best first.
+func better(a, b *Match) int {
+	grade := func(m *Match) (n int) {
+		if !m.Late {
+			n += 2
+		}
+		if m.Vantage == VantageHost {
+			n++
+		}
+		return n
+	}
+	return cmp.Or(grade(b)-grade(a), cmp.Compare(b.End-b.Begin, a.End-a.Begin))
+}
+
+// place describes the recording of a match.
+func (m *Match) place(files []string) Place {
+	p := Place{Files: files, Begin: m.Begin, End: m.End, Result: m.Result.Value, Agrees: true}
+	switch {
+	case m.Vantage == VantageHost:
+		p.Host = true
+	case m.Vantage >= 0:
+		p.At = m.NameOf(m.Vantage)
+	}
+	return p
+}
+
+// seconds returns a time of the match as Unix time.
+func (m *Match) seconds(t float64) float64 { return float64(m.Origin.UnixMicro())/1e6 + t }
+
+// signs returns what every place sees of a match, with the times: ships, losses and
+// chat. The same sign can come several times.
+func (m *Match) signs() map[string][]float64 {
+	all := map[string][]float64{}
+	add := func(t float64, kind string, sign ...string) {
+		key := kind + " " + strings.Join(sign, " ")
+		all[key] = append(all[key], m.seconds(t))
+	}
+	for i := range m.Lives {
+		if l := &m.Lives[i]; !l.Late {
+			add(l.Begin, "ship", digits(int(l.Object)), l.Ship)
+		}
+	}
+	for i := range m.Kills {
+		if k := &m.Kills[i]; k.Life != NoLife {
+			add(k.T, "loss", digits(int(m.Lives[k.Life].Object)))
+		}
+	}
+	for i := range m.Chat {
+		if c := &m.Chat[i]; !c.Team {
+			add(c.T, "chat", c.Text.Raw())
+		}
+	}
+	return all
+}
+
+// others reports whether most players of the same slots have other names in another
+// match.
+func (m *Match) others(o *Match) bool {
+	same, other := 0, 0
+	for i := range m.Players {
+		p := &m.Players[i]
+		q := slices.IndexFunc(o.Players, func(q Player) bool { return q.Slot == p.Slot && q.Slot >= 0 })
+		switch {
+		case q < 0 || p.unsure() || o.Players[q].unsure():
+		case o.Players[q].Key() == p.Key():
+			same++
+		default:
+			other++
+		}
+	}
+	return other > same
+}
+
+// sameAs reports whether two recordings are of one match, and by how many seconds
+// the clock of the other one is ahead: they are of the same time, and most of what
+// the one shows that shows less is in the other, in the same distances of time.
+func (m *Match) sameAs(o *Match) (ahead float64, same bool) {
+	mine, theirs := m.signs(), o.signs()
+	fewer := mine
+	if len(theirs) < len(mine) {
+		fewer = theirs
+	}
+	var aheads []float64
+	common := 0
+	for sign := range fewer {
+		a, b := mine[sign], theirs[sign]
+		if len(a) == 0 || len(b) == 0 {
+			continue
+		}
+		common++
+		if len(a) == 1 && len(b) == 1 {
+			aheads = append(aheads, b[0]-a[0])
+		}
+	}
+	if len(aheads) > 0 {
+		slices.Sort(aheads)
+		ahead = aheads[len(aheads)/2]
+	}
+	near := 0
+	for _, d := range aheads {
+		if math.Abs(d-ahead) <= delay {
+			near++
+		}
+	}
+	if m.others(o) || common*2 < len(fewer) || near*2 < len(aheads) || math.Abs(ahead) > clockOff {
+		return 0, false
+	}
+	begin, end := max(m.seconds(m.Begin), o.seconds(o.Begin)-ahead), min(m.seconds(m.End), o.seconds(o.End)-ahead)
+	return ahead, (end-begin)*2 >= min(m.End-m.Begin, o.End-o.Begin)
+}
+
+// Recorded says in words where a match was recorded, if that was at several places.
+func (m *Match) Recorded() wire.Untrusted {
+	if len(m.Places) < 2 {
+		return ""
+	}
+	text := wire.Untrusted("Recorded")
+	for i := range m.Places {
+		p := &m.Places[i]
+		if i > 0 {
+			text += ","
+		}
+		switch {
+		case p.Host:
+			text += " at the host"
+		case p.At != "":
+			text += " at " + p.At
+		default:
+			text += " at an unknown place"
+		}
+		text += " (" + wire.Untrusted(strings.Join(p.Files, " "))
+		if !p.Agrees {
+			text += wire.Untrusted(" says: " + p.Result.String())
+		}
+		text += ")"
+	}
+	return text + "; all else is from the first"
+}
+
+// unsure reports whether a player's name is not known, or only that of a ship.
+func (p *Player) unsure() bool { return p.Name == "" || p.shipNamed }
+
+// confirm takes from another recording of a player what this one lacks: the name,
+// and when the player left.
+func (p *Player) confirm(o *Player, later float64) {
+	if p.unsure() && !o.unsure() {
+		p.Name, p.shipNamed = o.Name, false
+	}
+	if p.Left == nil && o.Left != nil {
+		left := *o.Left + later
+		p.Left, p.LeftHow = &left, o.LeftHow
+	}
+}
+
+// endLeft ends a match that lacks its end, but of which all players are known to
+// have left.
+func (m *Match) endLeft() {
+	last := 0.0
+	for i := range m.Players {
+		left := m.Players[i].Left
+		if left == nil || m.Over != nil {
+			return
+		}
+		last = max(last, *left)
+	}
+	m.Over, m.EndedBy, m.Open, m.Result.Reason = &last, EndLeft, false, EndLeft
+	m.Result.settle(m)
+}
+
+// confirm takes from another recording of the match what this one lacks.
+func (m *Match) confirm(o *Match, files []string, ahead float64) {
+	later := o.seconds(0) - ahead - m.seconds(0)
+	at := make([]int, len(o.Players)) // players of the other one, here
+	for i := range o.Players {
+		p := &o.Players[i]
+		at[i] = slices.IndexFunc(m.Players, func(q Player) bool {
+			return q.Slot == p.Slot && (q.Key() == p.Key() || q.unsure() || p.unsure())
+		})
+		if at[i] < 0 {
+			at[i] = slices.IndexFunc(m.Players, func(q Player) bool { return q.Key() == p.Key() })
+		}
+		if at[i] >= 0 {
+			m.Players[at[i]].confirm(p, later)
+		}
+	}
+	here := func(all []int) (out []int) {
+		for _, i := range all {
+			if at[i] >= 0 {
+				out = append(out, at[i])
+			}
+		}
+		return out
+	}
+	place := o.place(files)
+	place.Clock, place.Begin, place.End = ahead, o.Begin+later, o.End+later
+	whole := *o
+	if whole.Late {
+		whole.Late = false // this recording has the beginning
+		whole.Result.settle(&whole)
+	}
+	if m.Over == nil && o.Over != nil && !m.Late && (whole.Result.Value == Undecided || o.Result.Rests == ByHost) {
+		t := *o.Over + later
+		m.Over, m.EndedBy, m.Open, m.Teams, m.Result = &t, o.EndedBy, false, o.Teams, whole.Result
+		m.Result.Place = len(m.Places)
+		m.Leaders, m.LeadingTeam, m.Result.Winners = here(o.Leaders), o.LeadingTeam, here(whole.Result.Winners)
+		if w := whole.Result.Winner; w >= 0 {
+			m.Result.Winner = at[w]
+		}
+	}
+	m.endLeft()
+	if known := m.Result.Value != Unknown && o.Result.Value != Unknown; known {
+		place.Agrees = m.Result.Value == o.Result.Value && slices.Equal(m.Result.Winners, here(o.Result.Winners))
+	}
+	m.Places = append(m.Places, place)
+}
