@@ -3,6 +3,7 @@ package viewer
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -71,6 +72,8 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 // sees each record, and counted each passage; both may be nil. files are the
 // indices of the matches' captures.
 func matches(names []string, also func(*dissect.Record) error, counted func(*passage), progress func(read, size int64)) (all []*match.Match, files []int, err error) {
+	var recordings []match.Recording
+	file := map[*match.Match]int{}
 	for i, name := range names {
 		p, err := pass([]string{name})
 		if err != nil {
@@ -94,10 +97,15 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		if counted != nil {
 			counted(p)
 		}
-		for range b.Matches() {
-			files = append(files, i)
+		r := match.Recording{Files: []string{filepath.Base(name)}, Matches: b.Matches()}
+		for _, m := range r.Matches {
+			file[m] = i
 		}
-		all = append(all, b.Matches()...)
+		recordings = append(recordings, r)
+	}
+	all = match.Merge(recordings)
+	for _, m := range all {
+		files = append(files, file[m])
 	}
 	return all, files, nil
 }
