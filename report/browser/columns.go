@@ -130,39 +130,38 @@ func (m *model) fieldAt(r *dissect.Record) (chosen *decode.Field) {
 }
 
 // fieldAsColumn shows the chosen field as a column of the list, or no longer.
-func (m *model) fieldAsColumn() tea.Cmd {
+func (m *model) fieldAsColumn() {
 	p := m.part()
 	if m.record() == nil {
-		return nil
+		return
 	}
 	if p == nil || !p.field || p.Name == "opcode" || p.Name == "residue" || m.rec.Kind == dissect.KindGameSpy {
 		m.Reason = "choose a field of the message first; 2 goes to the fields"
-		return nil
+		return
 	}
 	name := "fields." + elements.ReplaceAllString(p.path, "")
 	for i, c := range m.columns {
 		if c.name == name {
 			m.columns = append(m.columns[:i:i], m.columns[i+1:]...)
 			m.said = "column " + c.title + " removed"
-			return nil
+			return
 		}
 	}
 	switch {
 	case m.b.opts.Column == nil:
-		return nil
+		return
 	case len(m.columns) == maxColumns:
 		m.Reason = fmt.Sprintf("there are %d columns, the most there can be; C on a field of one removes it", maxColumns)
-		return nil
+		return
 	}
 	value, err := m.b.opts.Column(name)
 	if err != nil {
 		m.Reason = clean(err.Error())
-		return nil
+		return
 	}
 	title := strings.TrimPrefix(name, "fields.")
 	m.columns = append(m.columns, column{name: name, title: title, value: value, width: min(canvas.Width(title), maxCell)})
 	m.said = "column " + title
-	return nil
 }
 
 // shownColumns returns the columns for which a line of a width has room. With

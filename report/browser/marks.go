@@ -30,19 +30,18 @@ type place struct{ frame, part int }
 func placeOf(r *dissect.Record) place { return place{r.Datagram.Number, r.Part} }
 
 // markMessage marks the message at hand, or takes its mark away, with its note.
-func (m *model) markMessage() tea.Cmd {
+func (m *model) markMessage() {
 	r := m.record()
 	if r == nil {
-		return nil
+		return
 	}
 	at := placeOf(r)
 	if _, marked := m.marks[at]; marked {
 		delete(m.marks, at)
 		m.keep("mark removed")
-		return nil
+		return
 	}
 	m.set(at, "", "marked")
-	return nil
 }
 
 // annotate asks for a note about the message at hand.

@@ -427,55 +427,59 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	m.Reason, m.said = "", ""
-	if obey := commands[name]; obey != nil {
+	switch obey, change := commands[name], changes[name]; {
+	case obey != nil:
 		return obey(m)
+	case change != nil:
+		change(m)
+	default:
+		m.move(name)
 	}
-	m.move(name)
 	return nil
 }
 
-// commands are the keys that have the same effect in all panes.
-var commands = map[string]func(*model) tea.Cmd{
-	"q":         func(m *model) tea.Cmd { m.cancel(); return tea.Quit },
-	"?":         (*model).showHelp,
-	"f1":        (*model).showHelp,
-	"Y":         (*model).askFilter,
-	"&":         (*model).askFilter,
-	"F":         (*model).askFilter,
-	"=":         (*model).fieldAsFilter,
+// changes are the keys that change what the screen shows, whatever pane has the
+// focus.
+var changes = map[string]func(*model){
+	"?":         func(m *model) { m.help = 0 },
+	"f1":        func(m *model) { m.help = 0 },
 	"C":         (*model).fieldAsColumn,
-	"/":         func(m *model) tea.Cmd { return m.ask(askText, "") },
-	":":         func(m *model) tea.Cmd { return m.ask(askFrame, "") },
-	"ctrl+g":    func(m *model) tea.Cmd { return m.ask(askFrame, "") },
-	"t":         func(m *model) tea.Cmd { return m.ask(canvas.AskTime, "") },
-	"n":         func(m *model) tea.Cmd { return m.again(m.back) },
-	"N":         func(m *model) tea.Cmd { return m.again(!m.back) },
-	"shift+n":   func(m *model) tea.Cmd { return m.again(!m.back) },
-	"e":         func(m *model) tea.Cmd { return m.nextProblem(false) },
-	"E":         func(m *model) tea.Cmd { return m.nextProblem(true) },
-	"p":         (*model).followPlayer,
-	"o":         (*model).followObject,
 	"m":         (*model).markMessage,
-	"a":         (*model).annotate,
-	"M":         (*model).onlyMarked,
-	"]":         func(m *model) tea.Cmd { return m.nextMark(false) },
-	"[":         func(m *model) tea.Cmd { return m.nextMark(true) },
-	"w":         (*model).askSave,
-	"c":         (*model).copy,
-	"y":         (*model).copy,
-	"T":         func(m *model) tea.Cmd { m.form = (m.form + 1) % len(forms); return nil },
-	"z":         func(m *model) tea.Cmd { m.zoomed = !m.zoomed; return nil },
-	"tab":       func(m *model) tea.Cmd { m.focus = (m.focus + 1) % panes; return nil },
-	"shift+tab": func(m *model) tea.Cmd { m.focus = (m.focus + panes - 1) % panes; return nil },
-	"1":         func(m *model) tea.Cmd { m.focus = messages; return nil },
-	"2":         func(m *model) tea.Cmd { m.focus = fields; return nil },
-	"3":         func(m *model) tea.Cmd { m.focus = hex; return nil },
-	"esc":       func(m *model) tea.Cmd { m.escape(); return nil },
+	"T":         func(m *model) { m.form = (m.form + 1) % len(forms) },
+	"z":         func(m *model) { m.zoomed = !m.zoomed },
+	"tab":       func(m *model) { m.focus = (m.focus + 1) % panes },
+	"shift+tab": func(m *model) { m.focus = (m.focus + panes - 1) % panes },
+	"1":         func(m *model) { m.focus = messages },
+	"2":         func(m *model) { m.focus = fields },
+	"3":         func(m *model) { m.focus = hex },
+	"esc":       (*model).escape,
 }
 
-func (m *model) showHelp() tea.Cmd {
-	m.help = 0
-	return nil
+// commands are the keys that ask something, or begin to read, in all panes.
+var commands = map[string]func(*model) tea.Cmd{
+	"q":       func(m *model) tea.Cmd { m.cancel(); return tea.Quit },
+	"Y":       (*model).askFilter,
+	"&":       (*model).askFilter,
+	"F":       (*model).askFilter,
+	"=":       (*model).fieldAsFilter,
+	"/":       func(m *model) tea.Cmd { return m.ask(askText, "") },
+	":":       func(m *model) tea.Cmd { return m.ask(askFrame, "") },
+	"ctrl+g":  func(m *model) tea.Cmd { return m.ask(askFrame, "") },
+	"t":       func(m *model) tea.Cmd { return m.ask(canvas.AskTime, "") },
+	"n":       func(m *model) tea.Cmd { return m.again(m.back) },
+	"N":       func(m *model) tea.Cmd { return m.again(!m.back) },
+	"shift+n": func(m *model) tea.Cmd { return m.again(!m.back) },
+	"e":       func(m *model) tea.Cmd { return m.nextProblem(false) },
+	"E":       func(m *model) tea.Cmd { return m.nextProblem(true) },
+	"p":       (*model).followPlayer,
+	"o":       (*model).followObject,
+	"a":       (*model).annotate,
+	"M":       (*model).onlyMarked,
+	"]":       func(m *model) tea.Cmd { return m.nextMark(false) },
+	"[":       func(m *model) tea.Cmd { return m.nextMark(true) },
+	"w":       (*model).askSave,
+	"c":       (*model).copy,
+	"y":       (*model).copy,
 }
 
 // askFilter asks for a new filter. The one in effect is the last of the history.

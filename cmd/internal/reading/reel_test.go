@@ -107,7 +107,7 @@ func TestSaveChosen(t *testing.T) {
 		if frame := r.Datagram.Number; frame%10 == 3 {
 			frames.Add(frame)
 			if op, ok := r.Opcode(); ok && len(r.Pieces) == 0 {
-				want[op.String()+string(teller.Cells(r).Name)]++
+				want[op.String()+teller.Cells(r).Name]++
 				n++
 			}
 		}
@@ -130,7 +130,7 @@ func TestSaveChosen(t *testing.T) {
 		_ = openTape(t, name).Scan(0, func(_ int, r *dissect.Record) bool {
 			count++
 			if op, ok := r.Opcode(); ok && len(r.Pieces) == 0 {
-				got[op.String()+string(teller.Cells(r).Name)]++
+				got[op.String()+teller.Cells(r).Name]++
 			}
 			return true
 		})
