@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/signal"
 	"strconv"
@@ -26,17 +27,30 @@ const mostRetries = 20
 func newQuery(s cli.Streams) *cobra.Command {
 	var o query.Options
 	var format cli.Choice
+	var lan bool
 	cmd := &cobra.Command{
 		Use:   "query HOST[:PORT]...",
 		Short: "Ask servers for name, map, players and round trip",
 		Long: `Query asks each server as a server browser does, and shows only the facts in its
 answer; the table cuts long ones. The port is 22101 unless another is given. The
-exit status is 1 if a server did not answer completely, or is of another game.`,
+exit status is 1 if a server did not answer completely, or is of another game.
+
+With --lan it looks for servers on the local network, as the game does: it asks
+everybody there on the ports 22101 to 22201.`,
 		Example: `  bcdissect query localhost
+  bcdissect query --lan
   bcdissect query game.example.org:22102 192.0.2.7 -T json`,
-		Args:              cobra.MinimumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if lan {
+				return nil
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if lan && len(args) > 0 {
+				return fmt.Errorf("--lan: asks everybody on the local network; leave %s out", args[0])
+			}
 			if o.Timeout <= 0 || o.Timeout > time.Minute {
 				return fmt.Errorf("--timeout %v: must be more than 0 and at most a minute", o.Timeout)
 			}
@@ -50,11 +64,15 @@ exit status is 1 if a server did not answer completely, or is of another game.`,
 					return err
 				}
 			}
+			if lan {
+				return askLAN(s, o, format.Value == "json")
+			}
 			return ask(s, hosts, o, format.Value == "json")
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
+	fl.BoolVar(&lan, "lan", false, "look for servers on the local network")
 	format.Define(cmd, "format", "T", "form of the answers", "table", "table", "json")
 	fl.DurationVar(&o.Timeout, "timeout", time.Second, "time to wait for the answer to each query")
 	fl.IntVar(&o.Retries, "retries", 2, "further queries to a server that does not answer")
@@ -65,7 +83,38 @@ exit status is 1 if a server did not answer completely, or is of another game.`,
 func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	results := query.All(ctx, hosts, o)
+	return reportServers(s, query.All(ctx, hosts, o), asJSON)
+}
+
+// askLAN asks the local network and reports its answers.
+func askLAN(s cli.Streams, o query.Options, asJSON bool) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	to := query.Networks()
+	results, left, err := query.LAN(ctx, to, o)
+	if err != nil {
+		return cli.Failed(fmt.Errorf("--lan: nothing could be sent: %w", cli.Plain(err)))
+	}
+	if left > 0 {
+		cli.Say(s.Err, "--lan: more servers answered than are listed, at least %d", left)
+	}
+	if len(results) == 0 {
+		return cli.Failed(fmt.Errorf("--lan: no server answered on the ports %d to %d of %s; firewalls may keep answers out, and servers elsewhere need their address",
+			query.FirstPort, query.LastPort, strings.Join(addresses(to), ", ")))
+	}
+	return reportServers(s, results, asJSON)
+}
+
+// addresses returns addresses as text.
+func addresses(all []netip.Addr) (texts []string) {
+	for _, a := range all {
+		texts = append(texts, a.String())
+	}
+	return texts
+}
+
+// reportServers reports the answers of servers.
+func reportServers(s cli.Streams, results []query.Result, asJSON bool) error {
 	var failed error
 	list := make([]ndjson.Server, len(results))
 	for i := range results {

@@ -43,19 +43,22 @@ func server(t *testing.T, answer func(n int, query []byte) [][]byte) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	go func() {
-		buf := make([]byte, 2048)
-		for n := 1; ; n++ {
-			size, from, err := conn.ReadFromUDP(buf)
-			if err != nil {
-				return
-			}
-			for _, d := range answer(n, buf[:size]) {
-				_, _ = conn.WriteToUDP(d, from)
-			}
-		}
-	}()
+	go answerAll(conn, answer)
 	return conn.LocalAddr().String()
+}
+
+// answerAll answers each datagram by a function until the socket is closed.
+func answerAll(conn *net.UDPConn, answer func(n int, query []byte) [][]byte) {
+	buf := make([]byte, 2048)
+	for n := 1; ; n++ {
+		size, from, err := conn.ReadFromUDP(buf)
+		if err != nil {
+			return
+		}
+		for _, d := range answer(n, buf[:size]) {
+			_, _ = conn.WriteToUDP(d, from)
+		}
+	}
 }
 
 // The servers are on this machine, but a timeout needs time.

@@ -1,0 +1,216 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+)
+
+// The ports on which the game's clients look for servers on the local network.
+const (
+	FirstPort = 22101
+	LastPort  = 22201
+)
+
+// mostServers bounds the servers that are listed: anybody on the network can
+// answer, under many addresses.
+const mostServers = 256
+
+// Networks returns where servers on the local network hear a query: the broadcast
+// addresses of this computer's networks, and the computer itself.
+func Networks() []netip.Addr {
+	to := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	all, err := net.Interfaces()
+	if err != nil {
+		return to
+	}
+	for _, i := range all {
+		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagBroadcast == 0 {
+			continue
+		}
+		addrs, _ := i.Addrs() // an interface that has just gone has none
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); ok {
+				to = appendBroadcast(to, n)
+			}
+		}
+	}
+	return to
+}
+
+// appendBroadcast appends the address of all computers of an IPv4 network.
+func appendBroadcast(to []netip.Addr, n *net.IPNet) []netip.Addr {
+	ip, ones := n.IP.To4(), 0
+	if ip != nil {
+		ones, _ = n.Mask.Size()
+	}
+	if ip == nil || len(n.Mask) != net.IPv4len || ones > 30 { // two computers have none
+		return to
+	}
+	var all [4]byte
+	for i := range all {
+		all[i] = ip[i] | ^n.Mask[i]
+	}
+	if addr := netip.AddrFrom4(all); !slices.Contains(to, addr) {
+		to = append(to, addr)
+	}
+	return to
+}
+
+// LAN asks all servers on the local network, in as many rounds as there are tries.
+// It returns those of the game, by address, and how many more have answered than
+// are listed.
+func LAN(ctx context.Context, to []netip.Addr, o Options) (servers []Result, left int, err error) {
+	found := map[netip.AddrPort]*Result{}
+	others := map[netip.AddrPort]bool{}
+	sent := 0
+	for range o.Retries + 1 {
+		n, e := round(ctx, to, o.Timeout, found, others)
+		if sent += n; e != nil {
+			err = e
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	for at, r := range found {
+		if r.Reply.Complete() && strange(r) != nil || at.Addr().IsLoopback() && twice(found, at.Port()) {
+			continue
+		}
+		if !r.Reply.Complete() {
+			r.Err = fmt.Errorf("%s: %w", r.Host, verdict(r, nil, nil, o))
+		}
+		servers = append(servers, *r)
+	}
+	slices.SortFunc(servers, func(a, b Result) int { return a.Addr.Compare(b.Addr) })
+	if sent > 0 {
+		err = nil // some of the networks may refuse a broadcast
+	}
+	return servers, len(others), err
+}
+
+// twice reports whether a server of this computer has answered under its address in
+// a network, too.
+func twice(found map[netip.AddrPort]*Result, port uint16) bool {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(all, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		if !ok {
+			return false
+		}
+		addr, _ := netip.AddrFromSlice(n.IP)
+		addr = addr.Unmap()
+		return !addr.IsLoopback() && found[netip.AddrPortFrom(addr, port)] != nil
+	})
+}
+
+// round asks everybody once, and takes the answers that come in time. It returns
+// how many queries were sent.
+func round(ctx context.Context, to []netip.Addr, timeout time.Duration, found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool) (sent int, err error) {
+	conn, err := net.ListenUDP("udp4", nil)
+	if err != nil {
+		return 0, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	parts := make(chan heard, waiting)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer cli.Guard()
+		listen(ctx, conn, parts)
+	})
+	defer reader.Wait()
+	defer func() { _ = conn.Close() }() // nothing is kept in it
+	defer stop()
+
+	asked := time.Now()
+	for port := uint16(FirstPort); port <= LastPort; port++ {
+		for _, addr := range to {
+			if _, e := conn.WriteToUDPAddrPort(query, netip.AddrPortFrom(addr, port)); e != nil {
+				err = e
+				continue
+			}
+			sent++
+		}
+	}
+	for _, r := range found {
+		if !r.Reply.Complete() {
+			r.Queries++
+			r.Reply = gamespy.Reply{} // of the round before, with another number
+		}
+	}
+	timer := time.After(timeout)
+	for {
+		select {
+		case p := <-parts:
+			take(found, others, p, asked)
+		case <-timer:
+			return sent, err
+		case <-ctx.Done():
+			return sent, err
+		}
+	}
+}
+
+// take adds a datagram to the answer of its server.
+func take(found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool, p heard, asked time.Time) {
+	r := found[p.from]
+	switch {
+	case r == nil && p.from.Port() < FirstPort, r == nil && p.from.Port() > LastPort:
+		return // nobody asked it
+	case r == nil && len(found) == mostServers:
+		if len(others) < mostServers {
+			others[p.from] = true
+		}
+		return
+	case r != nil && r.Reply.Complete():
+		return
+	}
+	fresh := r == nil
+	if fresh {
+		r = &Result{Host: p.from.String(), Addr: p.from, Queries: 1}
+	}
+	if r.Reply.Add(p.datagram) && fresh {
+		r.RoundTrip = p.at.Sub(asked)
+		found[p.from] = r
+	}
+}
+
+// A heard is a datagram that answers a round.
+type heard struct {
+	from     netip.AddrPort
+	at       time.Time
+	datagram []byte
+}
+
+// mostRefused bounds read errors: Windows reports each port that nobody listens on.
+const mostRefused = 10_000
+
+// listen reads the answers to a round until its socket is closed.
+func listen(ctx context.Context, conn *net.UDPConn, parts chan<- heard) {
+	for refused := 0; refused < mostRefused; {
+		buf := make([]byte, gamespy.MaxPart)
+		n, from, err := conn.ReadFromUDPAddrPort(buf)
+		if err != nil && ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			refused++
+			continue
+		}
+		select {
+		case parts <- heard{netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), time.Now(), buf[:n]}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
