@@ -222,6 +222,7 @@ plots: build ## draw the plots of docs/tables.md (after make engines)
 	node report/tables/enginetest/plots.mjs bin/bcdissect .
 
 kaitai: export BCDISSECT_KAITAI = all
+kaitai: export BCDISSECT_SYSTEM = 1
 kaitai: ## the messages of all fixtures, read by a parser that Kaitai Struct makes
 	$(GO) test -count=1 -timeout 30m -run TestKaitai ./cmd/bcdissect
 

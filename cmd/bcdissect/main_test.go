@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CAPTURES", filepath.Join(fixtures.Dir(), "captures"))
+			e.Setenv("VECTORS", filepath.Join(fixtures.Dir(), "..", "docs", "vectors"))
 			e.Setenv("LOGS", filepath.Join(fixtures.Dir(), "logs"))
 			e.Setenv("NO_FILE", errors.Unwrap(noFile).Error())
 			e.Setenv("NO_FOLDER", errors.Unwrap(noFolder).Error())
