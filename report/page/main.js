@@ -32,7 +32,7 @@ app.linkLater = () => {
   app.linking = setTimeout(() => {
     const at = `#${app.data.matches.length > 1 ? `m=${app.index + 1}&` : ''}t=${app.t.toFixed(1)}`;
     if (app.playing || location.hash === at || location.hash !== app.link) return; // another link was just followed
-    try { history.replaceState(null, '', at); app.link = at; } catch { /* a browser that forbids it for files */ }
+    try { history.replaceState(history.state, '', at); app.link = at; } catch { /* a browser that forbids it for files */ }
   }, 300);
 };
 

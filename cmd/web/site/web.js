@@ -120,7 +120,7 @@ function close() {
   app.toFrame = null;
   app.resizing?.disconnect();
   delete document.documentElement.dataset.shown;
-  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+  if (location.hash || history.state) history.replaceState(null, '', location.pathname + location.search);
 }
 
 const bytesText = (n) => (n < 1e6 ? `${Math.ceil(n / 1e3)} KB` : n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(1)} GB`);
@@ -500,10 +500,13 @@ async function start() {
   if ('serviceWorker' in navigator && location.hostname !== '127.0.0.1') navigator.serviceWorker.register('sw.js').catch(() => {}); // without it the page needs the network
 }
 
-// given opens the file that "bcdissect web FILE" names in the address.
+// given opens the files that "bcdissect web FILE" names in the address, or that were
+// open before the page was loaded again. Their addresses stay with the page's entry in
+// the history, where nobody sees them; the moment stays in the address.
 async function given() {
-  const q = new URLSearchParams(location.hash.slice(1)), files = q.getAll('file');
+  const q = new URLSearchParams(location.hash.slice(1)), named = q.getAll('file'), files = named.length ? named : history.state?.files ?? [];
   if (!files.length) return;
+  const moment = named.length ? '' : location.hash;
   const all = [];
   try {
     for (const path of files) {
@@ -511,7 +514,8 @@ async function given() {
       if (!r.ok) throw new Error(`${path} could not be loaded: ${r.status}`);
       all.push(new File([await r.blob()], decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))));
     }
-    load(all);
+    load(all); // forgets what was open, and goes on later
+    history.replaceState({ files }, '', moment || location.pathname + location.search);
   } catch (e) {
     fail(e);
   }

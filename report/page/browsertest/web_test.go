@@ -734,4 +734,16 @@ func TestWebProgram(t *testing.T) {
 	if got := eval[string](v.tab, `document.querySelector("h1 bdi").textContent + document.querySelector(".bars .title").textContent`); got != "Multi1stock_client.pcap" {
 		t.Errorf("the map and the file are %q", got)
 	}
+	v.do(chromedp.Focus(chromedp.CSS("#time")), chromedp.KeyEvent(kb.End))
+	end := eval[float64](v.tab, `+document.querySelector("#time").getAttribute("aria-valuemax")`)
+	v.until(fmt.Sprintf(`location.hash === "#t=%.1f"`, end))
+	v.do(chromedp.Reload())
+	v.until(`"shown" in document.documentElement.dataset`)
+	if got := eval[string](v.tab, `document.querySelector(".bars .title").textContent`); got != "stock_client.pcap" {
+		t.Errorf("loaded again it shows %q", got)
+	}
+	v.shows("the page loaded again", end-0.1, end+0.1)
+	if got := eval[string](v.tab, `location.href`); strings.Contains(got, "captures/") {
+		t.Errorf("the address tells the secret: %s", got)
+	}
 }
