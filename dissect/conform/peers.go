@@ -271,6 +271,17 @@ func (c *comparer) astray(d *destination, i int) bool {
 	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).mates[i] == mateNone })
 }
 
+// disputed reports whether what another client got of a message has another cause.
+func (c *comparer) disputed(d *destination, i int) bool {
+	return slices.ContainsFunc(c.order, func(o *destination) bool {
+		if o == d {
+			return false
+		}
+		mate := c.view(d, o).mates[i]
+		return mate >= 0 && o.line[1][mate].src != d.line[1][i].src
+	})
+}
+
 // fellows calls f with the places of what a client got of the copies of a message that
 // others got, or what it got in their place, until f reports true.
 func (c *comparer) fellows(d *destination, x *expect, f func(mate int32) bool) bool {
