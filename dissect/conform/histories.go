@@ -371,7 +371,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 // lostCause returns the reason why the cause of a message may not be in the
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
-	own, mate := c.own(g), c.others(d, g)
+	own, mate, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
 	switch {
 	case g.MadeUp:
 		return whyMadeUp, true
@@ -379,7 +379,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCut, true
 	case own != nil && c.returned(d, g):
 		return "", false // it comes back to its author
-	case c.hasty() && g.Number >= 0 && d.line[classOf(g.Type)].aliased(g.Number, g.key):
+	case c.hasty() && g.Number >= 0 && l.aliased(g.Number, g.key):
 		return whyAgain, true
 	case mate == mateNone:
 		return "", false
@@ -389,7 +389,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCrossed, true
 	case c.hasty() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
 		return whyDoubled, true
-	case g.again || g.Number >= 0 && (d.line[classOf(g.Type)].aliased(g.Number, g.key) || c.hasty() && d.line[classOf(g.Type)].doubtful(d.line[classOf(g.Type)].at(g.Number))):
+	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.hasty() && c.doubtful(l, l.at(g.Number))):
 		return whyAgain, true
 	case g.fate == unpaired && !c.hasty():
 		return "", false
@@ -639,7 +639,7 @@ func (c *comparer) disordered(d *destination, i, before int) {
 		c.t.reached[result.LimitSearch]++
 		return
 	}
-	if !sure && (p.loose || d.line[1][before].loose || unsure(d.line[1])) {
+	if !sure && (p.loose || d.line[1][before].loose || unsure(d.line[1])) || c.disputed(d, i) || c.disputed(d, before) {
 		return
 	}
 	others, agree := 0, 0

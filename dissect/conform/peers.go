@@ -77,7 +77,7 @@ func (c *comparer) passedOn(d, o *destination) (list []element) {
 		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
 		e := element{at: i, number: p.number, key: p.key, pair: -1, src: p.src, g: left[p.number]}
 		switch {
-		case c.hasty() && d.line[1].doubtful(i): // its number may be another's
+		case c.hasty() && c.doubtful(d.line[1], i): // its number may be another's
 			e.wild, e.free = true, true
 		case relay != decode.RelayForward && relay != decode.RelayEcho:
 			e.free = true
@@ -111,16 +111,17 @@ func (c *comparer) saidBy(key uint64) netip.AddrPort {
 }
 
 // doubtful reports whether a message may have another number than it seems, with the
-// same eight bits, since a host that repeats it tells no more: it was not recorded
-// between its neighbours, and the capture does not hold another with that number.
-func (l line) doubtful(i int) bool {
+// same eight bits, since a host that repeats it tells no more: the capture does not hold
+// another with that number, and nothing asked for this one, although others got it, too,
+// or it was not recorded between its neighbours.
+func (c *comparer) doubtful(l line, i int) bool {
 	end := len(l) - 1
-	if i > 0 && l[i-1].frame <= l[i].frame && i < end && l[i].frame <= l[i+1].frame {
+	if (l[i].src != nil || !c.saidBy(l[i].key).IsValid()) && i > 0 && l[i-1].frame <= l[i].frame && i < end && l[i].frame <= l[i+1].frame {
 		return false
 	}
 	for by := int64(eightBits); by <= 8*eightBits; by += eightBits {
 		for _, n := range [...]int64{l[i].number - by, l[i].number + by} {
-			if k, ok := l.index(n); n >= 0 && n <= l[end].number && (!ok || l[k].key == l[i].key) {
+			if k, ok := l.index(n); n >= l[0].number && n <= l[end].number && (!ok || l[k].key == l[i].key) {
 				return true
 			}
 		}
