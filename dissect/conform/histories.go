@@ -372,8 +372,9 @@ func (c *comparer) surplus(d *destination, g *got) {
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	own, mate, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
+	made, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
-	case g.MadeUp:
+	case g.MadeUp || creates && c.t.restored(made.id):
 		return whyMadeUp, true
 	case c.t.cut > 0:
 		return whyCut, true
