@@ -124,6 +124,10 @@ func (s *sums) judge(c *comparer) {
 			if d.client.cut || o.number > last.number && d.unseen(1, last.number, o.number, func(int64) bool { return true }) {
 				doubt(known, !d.client.cut && next[[2]uint64{last.key, o.key}] > 1)
 			}
+			if k, ok := d.line[1].index(o.number); ok && c.hasty() && c.doubtful(d.line[1], k) { // told at another time
+				clear(known)
+				continue
+			}
 			if last = *o; o.gains == nil {
 				if delete(known, o.clears); o.clears == 0 {
 					clear(known)
