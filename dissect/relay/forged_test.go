@@ -360,11 +360,15 @@ func TestForgedWhileJoining(t *testing.T) {
 // Forged connects keep nobody out, however far away, and cost their sender more
 // than they bring to anybody.
 func TestForgedConnects(t *testing.T) {
-	rates := []int{1500, 15000}
+	rates := []int{1500, -1500, 15000} // those below 0 are of OpenBC's form
 	if !long() {
-		rates = rates[:1]
+		rates = rates[:2]
 	}
 	for _, perSecond := range rates {
+		form := (*siege).connect
+		if perSecond < 0 {
+			perSecond, form = -perSecond, func(*siege) []byte { return shortConnect }
+		}
 		s := besiege(t, 2, relay.Config{})
 		s.trouble = relay.Trouble{Delay: 80 * time.Millisecond}
 		lates := []*player{s.add(false), s.add(false)}
@@ -374,7 +378,7 @@ func TestForgedConnects(t *testing.T) {
 		s.chat(12*time.Second, func(tick int) {
 			for range perSecond / 100 {
 				n++
-				s.inject(netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, byte(n >> 16), byte(n >> 8), byte(n)}), 5000), s.connect())
+				s.inject(netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, byte(n >> 16), byte(n >> 8), byte(n)}), 5000), form(s))
 			}
 			if tick == 300 || tick == 500 {
 				p := lates[tick/500]

@@ -335,46 +335,49 @@ func (h *Host) take(p *peer, m *transport.Message) bool {
 // speaker returns the sender of a datagram by its address and id, or nil. A
 // client that uses the id sent to its address has proved that it receives there.
 func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
-	var known, short *peer
-	for _, p := range h.byAddr[from] {
-		switch {
-		case p.id == id || h.cfg.Captured:
-			known = p
-		case p.short && !p.proved && p.assumes(id):
-			short = p
-		}
-	}
-	assumes := known == nil && short != nil && !h.awaited(from)
+	p, assumes := h.sessionOf(from, id)
 	switch {
-	case assumes:
-		known = short
-	case known == nil:
-		known = h.beginLate(from, id)
-	}
-	switch {
-	case known == nil && len(h.byAddr[from]) == 0:
+	case p == nil && len(h.byAddr[from]) == 0:
 		h.drop(DropStranger)
 		return nil
-	case known == nil:
+	case p == nil:
 		h.drop(DropWrongID)
 		for _, p := range h.byAddr[from] {
 			h.suspect(p, id, datagram)
 		}
 		return nil
-	case !known.proved && h.occupied(known, datagram):
+	case !p.proved && h.occupied(p, datagram):
 		h.drop(DropWrongID)
 		return nil
 	}
-	known.got += len(datagram)
+	p.got += len(datagram)
 	if assumes {
-		h.assume(known, id)
+		h.assume(p, id)
 	} else {
-		h.proof(known)
+		h.proof(p)
 	}
-	if known.gone {
+	if p.gone {
 		return nil
 	}
-	return known
+	return p
+}
+
+// sessionOf returns the session at an address that an id is of, or nil. It assumes
+// that if a client of OpenBC's uses an id that it was not given.
+func (h *Host) sessionOf(from netip.AddrPort, id uint8) (p *peer, assumes bool) {
+	var short *peer
+	for _, p := range h.byAddr[from] {
+		switch {
+		case p.id == id || h.cfg.Captured:
+			return p, false
+		case p.short && !p.proved && p.assumes(id):
+			short = p
+		}
+	}
+	if short != nil && !h.awaited(from) {
+		return short, true
+	}
+	return h.beginLate(from, id), false
 }
 
 // awaited reports whether a client of the game has asked to be let in and has not

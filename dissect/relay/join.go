@@ -37,54 +37,19 @@ const dedicated = "Dedicated Server"
 // connect takes the wish to be let in that came from an address, and returns the
 // session that the rest of the datagram belongs to, or nil.
 func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *peer {
-	var req transport.Request
-	if !m.Short {
-		res := h.decoder.ReadBody(transport.SpecFor(m), m.Body)
-		q, ok := res.Message.(*transport.Request)
-		if !ok || res.Err != nil {
-			h.drop(DropMalformed)
-			return nil
-		}
-		req = *q
-	}
-	for _, p := range slices.Clone(h.byAddr[from]) {
-		switch {
-		case p.phase == Leaving:
-			h.remove(p)
-		case h.repeats(p, m, &req):
-			// It has not heard the accept, or this is an old copy.
-			if p.proved {
-				h.drop(DropStranger) // anybody can send it; nothing is proved
-				return nil
-			}
-			p.got += size
-			p.awake = true
-			p.link.Repeat(h.now, transport.Connect)
-			if !h.cfg.Public {
-				return p
-			}
-			p.link.Receive(h.now, m, func(*arq.Message) {}) // at no cost to the client: others may have sent it
-			return nil
-		case p.assumed != 0 && !p.proved || h.cfg.Captured:
-			h.replace(p, nil)
-		}
-	}
-	if h.down {
-		h.drop(DropConnects)
+	req, ok := h.readConnect(m)
+	if !ok {
+		h.drop(DropMalformed)
 		return nil
 	}
+	if p, again := h.connectAgain(from, m, req, size); again {
+		return p
+	}
 	stateless := h.answersStateless(from, m)
-	if !h.cfg.Captured {
-		if h.crowded(from) {
-			h.drop(DropCrowd)
+	if why, ok := h.connectAllowed(from, m); !ok {
+		if stateless = why == DropConnects && h.standIn(from, m); !stateless {
+			h.drop(why)
 			return nil
-		}
-		if !h.connects.take(h.now, from.Addr()) && !h.connects.lacks(from.Addr()) {
-			if !h.cfg.Public || m.Short || h.inUse(from) {
-				h.drop(DropConnects)
-				return nil
-			}
-			stateless = true
 		}
 	}
 	p := h.newPeer(from)
@@ -94,18 +59,70 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
 		h.refuse(p, transport.BootBanned)
-		return nil
 	case !h.cfg.Captured && !strings.EqualFold(wire.WideText(req.Password).Raw(), h.cfg.Password):
 		h.refuse(p, transport.BootPassword)
-		return nil
 	case stateless:
 		h.answerStateless(from)
-		return nil
 	case h.connects.lacks(from.Addr()) || !h.admit(p):
 		h.drop(DropConnects)
-		return nil
+	default:
+		return p
 	}
-	return p
+	return nil
+}
+
+// readConnect reads a connect. OpenBC's clients write nothing in theirs.
+func (h *Host) readConnect(m *transport.Message) (req *transport.Request, ok bool) {
+	if m.Short {
+		return new(transport.Request), true
+	}
+	res := h.decoder.ReadBody(transport.SpecFor(m), m.Body)
+	req, ok = res.Message.(*transport.Request)
+	return req, ok && res.Err == nil
+}
+
+// connectAgain answers a connect from the address of a session, if it does not begin
+// another one. The rest of its datagram belongs to p, nil for nobody.
+func (h *Host) connectAgain(from netip.AddrPort, m *transport.Message, req *transport.Request, size int) (p *peer, again bool) {
+	for _, p := range slices.Clone(h.byAddr[from]) {
+		switch {
+		case p.phase == Leaving:
+			h.remove(p)
+		case !h.repeats(p, m, req):
+			if p.assumed != 0 && !p.proved || h.cfg.Captured {
+				h.replace(p, nil)
+			}
+		case p.proved:
+			h.drop(DropStranger) // anybody can send it; nothing is proved
+			return nil, true
+		default: // it has not heard the accept, or this is an old copy
+			p.got += size
+			p.awake = true
+			p.link.Repeat(h.now, transport.Connect)
+			if !h.cfg.Public {
+				return p, true
+			}
+			p.link.Receive(h.now, m, func(*arq.Message) {}) // at no cost to the client: others may have sent it
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// connectAllowed reports whether a connect may begin a session, or else the reason
+// to drop it.
+func (h *Host) connectAllowed(from netip.AddrPort, m *transport.Message) (why Drop, ok bool) {
+	switch {
+	case h.down:
+		return DropConnects, false
+	case h.cfg.Captured:
+		return 0, true
+	case h.crowded(from):
+		return DropCrowd, false
+	case h.cfg.Public && m.Short && h.unprovedSessions() >= sessionsAtEase:
+		return DropConnects, false // no such client is answered without a session
+	}
+	return DropConnects, h.connects.take(h.now, from.Addr()) || h.connects.lacks(from.Addr())
 }
 
 // repeats reports whether a connect is to be answered by repeating the accept of a
@@ -344,15 +361,7 @@ func (h *Host) refuse(p *peer, reason uint8) {
 // host does, and begins to ask for its files. The slot is its own when it has
 // used the id; until then others may take it. It reports whether there was an id.
 func (h *Host) admit(p *peer) bool {
-	list := h.byAddr[p.addr]
-	for len(list) > 0 && !list[0].known() && len(list) >= pendingMost || len(list) > pendingMost {
-		oldest := list[0]
-		if oldest.known() {
-			oldest = list[1]
-		}
-		h.remove(oldest)
-		list = h.byAddr[p.addr]
-	}
+	h.makeRoom(p.addr)
 	id, ok := h.freeID(p)
 	for !ok {
 		i := slices.IndexFunc(h.peers, func(o *peer) bool { return !o.known() })
@@ -362,37 +371,54 @@ func (h *Host) admit(p *peer) bool {
 		h.remove(h.peers[i])
 		id, ok = h.freeID(p)
 	}
-	rival := false // of a session that others know
-	for _, o := range h.byAddr[p.addr] {
-		if !o.known() {
-			continue
+	rival := h.inUse(p.addr)
+	h.pauseSilent(p.addr)
+	h.begin(p, id)
+	h.letIn(p)
+	if rival {
+		if p.unasked = h.cfg.Public; !p.unasked {
+			h.ask(p)
 		}
-		rival = true
-		if !h.present(o) && o.pause.IsZero() {
-			// If that has ended, its messages would be taken for a part of the
-			// new one.
+		return true
+	}
+	hogs := h.hogs(p)
+	if p.slot = h.freeSlot(p); p.slot >= 0 && !hogs {
+		h.slots[p.slot] = p
+	}
+	if hogs || p.slot < 0 && h.free() == 0 && h.intruder() == nil {
+		p.slot = -1
+		h.full(p)
+		return true
+	}
+	h.ask(p)
+	return true
+}
+
+// makeRoom forgets the oldest sessions of an address that have not used their id, if
+// there are too many.
+func (h *Host) makeRoom(addr netip.AddrPort) {
+	for {
+		list := h.byAddr[addr]
+		switch {
+		case len(list) > pendingMost && list[0].known():
+			h.remove(list[1])
+		case len(list) >= pendingMost && !list[0].known():
+			h.remove(list[0])
+		default:
+			return
+		}
+	}
+}
+
+// pauseSilent sends nothing for a while to a client whose address begins another
+// session and that has been silent: if it has ended, its messages would be taken for a
+// part of the new one.
+func (h *Host) pauseSilent(addr netip.AddrPort) {
+	for _, o := range h.byAddr[addr] {
+		if o.known() && !h.present(o) && o.pause.IsZero() {
 			o.pause = h.now.Add(pauseAtMost)
 		}
 	}
-	h.begin(p, id)
-	h.letIn(p)
-	if !rival && h.hogs(p) {
-		h.full(p)
-		return true
-	}
-	if !rival {
-		if p.slot = h.freeSlot(p); p.slot >= 0 {
-			h.slots[p.slot] = p
-		}
-	}
-	if p.slot < 0 && !rival && h.free() == 0 && h.intruder() == nil {
-		h.full(p)
-		return true
-	}
-	if p.unasked = rival && h.cfg.Public; !p.unasked {
-		h.ask(p)
-	}
-	return true
 }
 
 // begin begins the session of a client.

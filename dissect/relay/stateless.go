@@ -21,7 +21,12 @@ const (
 // answersStateless reports whether a connect is answered without a session: there
 // are many.
 func (h *Host) answersStateless(from netip.AddrPort, m *transport.Message) bool {
-	return h.cfg.Public && !m.Short && len(h.byAddr[from]) == 0 && (h.connects.lacks(from.Addr()) || h.unprovedSessions() >= sessionsAtEase)
+	return h.standIn(from, m) && (h.connects.lacks(from.Addr()) || h.unprovedSessions() >= sessionsAtEase)
+}
+
+// standIn reports whether an answer without a session can take the place of one.
+func (h *Host) standIn(from netip.AddrPort, m *transport.Message) bool {
+	return h.cfg.Public && !h.down && !m.Short && len(h.byAddr[from]) == 0
 }
 
 // unprovedSessions counts the sessions that have proved nothing.
