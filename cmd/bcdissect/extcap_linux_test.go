@@ -127,13 +127,13 @@ func TestExtcap(t *testing.T) {
 		t.Errorf("an unknown option: got %v: %s", err, out)
 	}
 
-	start := func() (tshark *exec.Cmd, lines *bufio.Scanner) {
+	start := func(said io.Writer) (tshark *exec.Cmd, lines *bufio.Scanner) {
 		cmd := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.iface:v0", "-f", "udp", "-l", "-T", "fields", "-e", "frame.number", "-e", "udp.payload", "-e", "bc.kind")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd.Stderr = io.Discard
+		cmd.Stderr = said
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestExtcap(t *testing.T) {
 	}
 
 	frames := framesOf(t, fixtures.Read(t, "captures/join_flow.pcap"))
-	tshark, lines := start()
+	tshark, lines := start(io.Discard)
 	go func() {
 		_ = send(append(bytes.Repeat([]byte{0xff}, 12), 0x08, 0x06, 0, 1)) // which the filter leaves out
 		for _, f := range frames {
@@ -186,7 +186,7 @@ func TestExtcap(t *testing.T) {
 
 	// A Wireshark that dies leaves no capture behind once a packet comes, which its
 	// dumpcap cannot report.
-	tshark, _ = start()
+	tshark, _ = start(io.Discard)
 	_ = tshark.Process.Kill()
 	for n := 0; captures(t) > 0 && n < 100; n++ {
 		_ = send(frames[0])
@@ -194,6 +194,19 @@ func TestExtcap(t *testing.T) {
 	}
 	awaitCaptures(t, 0)
 	_ = tshark.Wait()
+
+	// A capture that stops by itself says why.
+	var said bytes.Buffer
+	tshark, _ = start(&said)
+	if out, err := exec.Command("ip", "link", "delete", "v0").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	timeout = time.AfterFunc(20*time.Second, func() { _ = tshark.Process.Kill() })
+	_ = tshark.Wait() // its status differs between versions
+
+	if !timeout.Stop() || !strings.Contains(said.String(), "v0: the interface went down") {
+		t.Errorf("without its interface tshark says %q", said.String())
+	}
 
 	u.output(t, u.program, "wireshark", "uninstall")
 	if list := u.output(t, "tshark", "-D"); strings.Contains(list, "bcdissect") {
