@@ -782,7 +782,7 @@ if engine then
 		{ 1, "Recognise it", 1 }, { 2, "Original game", 2 }, { 3, "OpenBC", 3 },
 	}, false)
 	prefs.players = Pref.bool("Names of players for addresses", true, "The address columns show players where Wireshark resolves network addresses (View, Name Resolution)")
-	prefs.hide = Pref.bool("Hide ship updates in the Info column", false, "The filter !bc.StateUpdate hides the frames themselves")
+	prefs.hide = Pref.bool("Hide ship updates in the Info column", false, "A frame with nothing else says how many it holds. The button No updates of the profile leaves such frames out of the list")
 	prefs.define = Pref.string("Definitions of mods", "", "Files in TOML, with semicolons; see docs/mods.md. Their messages are shown after Wireshark is started again")
 end
 

@@ -42,12 +42,16 @@ const graphs = `"Enabled","All packets","","#000000","Line","Packets","","None",
 "Disabled","Chat","bc.Chat","#2E7D32","Dot","Packets","","None","1"
 `
 
+// noUpdates is a filter for frames without ship updates, or with another named message:
+// !== is true if any of several names differs.
+const noUpdates = `bc && (!(bc.name == "StateUpdate") || bc.name !== "StateUpdate")`
+
 // buttons returns the filter buttons: whether it is shown, its name, filter and
 // comment of each.
 func buttons() string {
 	var b strings.Builder
 	for _, one := range []struct{ name, filter string }{
-		{"No updates", `bc && !(bc.name == "StateUpdate")`},
+		{"No updates", noUpdates},
 		{"Chat", "bc.Chat"},
 		{"Damage", ofTopic(decode.TopicDamage)},
 		{"Weapons", ofTopic(decode.TopicWeapons)},

@@ -177,6 +177,25 @@ func TestTsharkProfile(t *testing.T) {
 	if seen < 6 {
 		t.Errorf("only %d colour rules hold for any frame", seen)
 	}
+	var want []string
+	names := map[string][]string{}
+	for line := range strings.Lines(string(d.run(t, "read", file, "--no-progress", "-T", "fields", "-e", "frame", "-e", "name"))) {
+		frame, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if len(want) == 0 || want[len(want)-1] != frame {
+			want = append(want, frame)
+		}
+		if name != "" {
+			names[frame] = append(names[frame], name)
+		}
+	}
+	all := len(want)
+	want = slices.DeleteFunc(want, func(frame string) bool {
+		updates := slices.DeleteFunc(slices.Clone(names[frame]), func(name string) bool { return name != "StateUpdate" })
+		return len(updates) > 0 && len(updates) == len(names[frame])
+	})
+	if left := strings.Fields(d.tshark(t, true, "-r", file, "-Y", noUpdates, "-T", "fields", "-e", "frame.number")); !slices.Equal(left, want) || len(want) < 100 || len(want) == all {
+		t.Errorf("without updates there are %d frames of %d, want %d", len(left), all, len(want))
+	}
 }
 
 // The plugin names the messages of a raw capture whatever columns are shown, with
@@ -421,5 +440,27 @@ func TestTsharkPasses(t *testing.T) {
 		if got := shown("-2", "-R", expr); got != want || strings.Count(want, "\n") < 3 {
 			t.Errorf("%s: a read filter shows %d frames, a display filter %d", name, strings.Count(got, "\n"), strings.Count(want, "\n"))
 		}
+	}
+}
+
+// What Wireshark counts in a raw capture is what it counts without the plugin.
+func TestTsharkStatistics(t *testing.T) {
+	if os.Getenv("BCDISSECT_LONG") == "" {
+		t.Skip("TestWindow compares one capture: set BCDISSECT_LONG for all")
+	}
+	d := newEngineDesk(t)
+	for _, name := range captures(t) {
+		t.Run(name, func(t *testing.T) {
+			args := []string{
+				"-n", "-r", fixtures.Path("captures/" + name), "-q", "-z", "conv,udp", "-z", "conv,ip", "-z", "io,stat,0,udp,ip",
+				"-z", "plen,tree", "-z", "endpoints,ip", "-z", "endpoints,udp", "-z", "dests,tree",
+			}
+			if !strings.Contains(name, "bigendian.pcapng") { // its graph goes from 1970 to today
+				args = append(args, "-z", "io,stat,10")
+			}
+			if with, without := d.tshark(t, true, args...), d.tshark(t, false, args...); with != without || !strings.Contains(with, "UDP Conversations") {
+				t.Errorf("with the plugin: %s\nwithout: %s", with, without)
+			}
+		})
 	}
 }

@@ -67,7 +67,7 @@ func Extcap(args []string, s cli.Streams) int {
 	cmd.SetOut(s.Err)
 	cmd.SetErr(s.Err)
 	err := cmd.Execute()
-	if err != nil {
+	if err != nil && err.Error() != "" { // else run has said it
 		cli.Say(s.Err, "%v", err)
 		if ways := cli.Remedy(err); ways != "" {
 			fmt.Fprintf(s.Err, "%s\n", cli.OneLine(ways))

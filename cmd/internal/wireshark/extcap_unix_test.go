@@ -43,8 +43,8 @@ func TestExtcapFails(t *testing.T) {
 			if status := Extcap(args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &said}); status == cli.ExitOK {
 				t.Error("it succeeds")
 			}
-			if !strings.Contains(said.String(), want) {
-				t.Errorf("got %q, want it to name %s", said.String(), want)
+			if !strings.Contains(said.String(), want) || strings.Count(said.String(), "bcdissect:") != 1 {
+				t.Errorf("got %q, want it to name %s, once", said.String(), want)
 			}
 			select {
 			case e := <-ended:

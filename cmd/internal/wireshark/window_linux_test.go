@@ -139,6 +139,82 @@ func area(img *image.RGBA, rgb uint32) (n int) {
 	return n
 }
 
+// timeout is for what the window does, on a busy computer.
+const timeout = 3 * time.Minute
+
+// writeCounts writes a script that counts what the plugin shows, and appends a line to
+// a file in the user's folder each time that Wireshark has gone through the frames.
+func (s *screen) writeCounts(t *testing.T) (script string) {
+	t.Helper()
+	script = filepath.Join(s.dir, "counts.lua")
+	text := `local tap, name, ship = Listener.new("frame", "bc"), Field.new("bc.name"), Field.new("bc.StateUpdate.object_name")
+local frames, names, ships = 0, 0, 0
+local function sum(all, of)
+	for _, f in ipairs({ of() }) do
+		for i = 1, #f.value do all = (all * 31 + f.value:byte(i)) % 2147483647 end
+	end
+	return all
+end
+function tap.packet() frames, names, ships = frames + 1, sum(names, name), sum(ships, ship) end
+function tap.reset() frames, names, ships = 0, 0, 0 end
+function tap.draw()
+	local f = io.open("` + filepath.Join(s.home, "counts") + `", "a")
+	f:write(frames, " ", names, " ", ships, "\n")
+	f:close()
+end
+`
+	if err := os.WriteFile(script, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
+	}
+	return script
+}
+
+// counts returns the lines of the script so far.
+func (s *screen) counts() []string {
+	b, err := os.ReadFile(filepath.Join(s.home, "counts"))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(b)), "\n")
+}
+
+// counted returns the last line of the script about a capture in tshark.
+func (s *screen) counted(t *testing.T, script, file string) string {
+	t.Helper()
+	s.run(t, "tshark", "-X", "lua_script:"+script, "-q", "-r", file)
+	all := s.counts()
+	if err := os.Remove(filepath.Join(s.home, "counts")); err != nil {
+		t.Fatal(err)
+	}
+	return all[len(all)-1]
+}
+
+// await waits until the window has gone through the frames after some lines of the
+// script, and the plugin has shown what is wanted.
+func (s *screen) await(t *testing.T, what, want string, after int) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < timeout; time.Sleep(200 * time.Millisecond) {
+		if all := s.counts(); len(all) > after && all[len(all)-1] == want {
+			return
+		}
+	}
+	t.Errorf("%s: the plugin shows %q, want %s", what, s.counts(), want)
+}
+
+// key presses keys in the window whose title contains a text.
+func (s *screen) key(t *testing.T, title string, keys ...string) {
+	t.Helper()
+	var all []string
+	for began := time.Now(); len(all) == 0 && time.Since(began) < timeout; time.Sleep(500 * time.Millisecond) {
+		found, _ := s.command("xdotool", "search", "--onlyvisible", "--name", title).Output() // it fails while there is none
+		all = strings.Fields(string(found))
+	}
+	if len(all) == 0 {
+		t.Fatalf("no window %s", title)
+	}
+	s.run(t, "xdotool", append([]string{"windowfocus", all[len(all)-1]}, keys...)...)
+}
+
 // A raw capture opens in the window with the installed profile, and all of its
 // datagrams are the game's; what is counted is what it is without the plugin.
 func TestWindow(t *testing.T) {
@@ -160,7 +236,10 @@ func TestWindow(t *testing.T) {
 		t.Errorf("%d frames, from %s to %s", len(list), list[0], list[len(list)-1])
 	}
 
-	window := s.command("wireshark", profile...)
+	counts := s.writeCounts(t)
+	other := fixtures.Path("captures/stock_client.pcap")
+	first, second := s.counted(t, counts, file), s.counted(t, counts, other)
+	window := s.command("wireshark", append([]string{"-X", "lua_script:" + counts}, profile...)...)
 	if err := window.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +255,8 @@ func TestWindow(t *testing.T) {
 		return img
 	}
 	var img *image.RGBA
-	for range 120 {
-		if img = shown(); img != nil {
-			break
-		}
-		time.Sleep(500 * time.Millisecond)
+	for began := time.Now(); img == nil && time.Since(began) < timeout; time.Sleep(500 * time.Millisecond) {
+		img = shown()
 	}
 	if img == nil {
 		img = s.picture(t)
@@ -190,6 +266,20 @@ func TestWindow(t *testing.T) {
 		var b bytes.Buffer
 		_ = png.Encode(&b, img)
 		_ = os.WriteFile(to, b.Bytes(), 0o644) //nolint:gosec // for people
+	}
+	// A capture that is loaded again and one that is opened next are shown as in tshark.
+	s.await(t, "opened", first, 0)
+	if _, err := exec.LookPath("xdotool"); err != nil {
+		t.Log("no capture is opened next: xdotool is not installed")
+	} else {
+		n := len(s.counts())
+		s.key(t, "battle_mix", "key", "ctrl+r")
+		s.await(t, "loaded again", first, n)
+		n = len(s.counts())
+		s.key(t, "battle_mix", "key", "ctrl+o")
+		s.key(t, "Open Capture File", "type", other)
+		s.key(t, "Open Capture File", "key", "Return")
+		s.await(t, "opened next", second, n)
 	}
 	end(window)
 
