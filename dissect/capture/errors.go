@@ -9,7 +9,7 @@ import (
 // The kinds of errors. Errors that wrap these name the file, in complete
 // sentences for people.
 var (
-	ErrNotCapture = errors.New("not a capture file (pcap, pcapng or a log, plain or in gzip or zstd)")
+	ErrNotCapture = errors.New("not a capture")
 	ErrEmpty      = errors.New("empty")
 	ErrCut        = errors.New("cut short") // everything before the cut was returned
 	ErrDamaged    = errors.New("damaged")   // everything before the damage was returned

@@ -2,10 +2,12 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -59,7 +61,7 @@ func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*file
 	}
 	if info, err := r.Stat(); err == nil && info.IsDir() {
 		_ = r.Close()
-		return nil, fmt.Errorf("%s: %w: a directory", name, ErrNotCapture)
+		return nil, fmt.Errorf("%s: %w: it's a directory; name the captures in it, such as %s", name, ErrNotCapture, filepath.Join(name, "*.pcap"))
 	}
 	return newFile(name, r, d, p, tap, r.Close)
 }
@@ -184,57 +186,63 @@ func (f *file) Close() error {
 }
 
 // foreign returns the error for a file that is not a capture, with its format
-// if the content shows it.
+// if the content shows it, and what to do.
 func (f *file) foreign(head []byte) error {
-	begins := fmt.Sprintf("begins with % x", head[:min(len(head), 8)])
-	hint := guess(head)
-	if hint == "" && strings.HasSuffix(strings.ToLower(f.name), ".etl") {
-		hint = "a Windows trace, which pktmon etl2pcap converts"
+	const give = "give a pcap, pcapng or log file"
+	is, next := guess(head)
+	if is == "" && strings.HasSuffix(strings.ToLower(f.name), ".etl") {
+		is, next = "a Windows trace", "convert it with pktmon etl2pcap"
 	}
-	if hint != "" {
-		return fmt.Errorf("%s: %w: it looks like %s; it %s", f.name, ErrNotCapture, hint, begins)
+	if is == "" {
+		return fmt.Errorf("%s: %w: it begins with % x; "+give, f.name, ErrNotCapture, head[:min(len(head), 8)])
 	}
-	return fmt.Errorf("%s: %w: it %s", f.name, ErrNotCapture, begins)
+	return fmt.Errorf("%s: %w: it looks like %s; %s", f.name, ErrNotCapture, is, cmp.Or(next, give))
 }
 
 // guess names the likely format of a file that is not a capture, and a remedy.
-func guess(head []byte) string {
+func guess(head []byte) (is, next string) {
 	const (
-		unpackFirst  = ", which has to be unpacked first"
-		convertFirst = ", which editcap converts"
+		unpack  = "unpack it first"
+		convert = "convert it with editcap"
 	)
-	known := []struct{ magic, is string }{
-		{"\xfd7zXZ\x00", "an xz file" + unpackFirst},
-		{"BZh", "a bzip2 file" + unpackFirst},
-		{"PK\x03\x04", "a zip archive" + unpackFirst},
-		{"7z\xbc\xaf\x27\x1c", "a 7z archive" + unpackFirst},
-		{"Rar!", "a rar archive" + unpackFirst},
-		{"\x04\x22\x4d\x18", "an lz4 file" + unpackFirst},
-		{"\x1f\x9d", "a file of compress" + unpackFirst},
-		{"\x1f\x8b", "a gzip file, packed twice" + unpackFirst},
-		{"\x28\xb5\x2f\xfd", "a zstd file, packed twice" + unpackFirst},
-		{"snoop\x00\x00\x00", "a snoop capture" + convertFirst},
-		{"btsnoop\x00", "a Bluetooth capture"},
-		{"GMBU", "a Network Monitor capture" + convertFirst},
-		{"RTSS", "a Network Monitor capture" + convertFirst},
-		{"XCP\x00", "a NetXRay capture" + convertFirst},
-		{"TRSNIFF data", "a Sniffer capture" + convertFirst},
-		{"ObserverPktBuffe", "an Observer capture" + convertFirst},
-		{"iptrace ", "an iptrace capture" + convertFirst},
+	known := []struct{ magic, is, next string }{
+		{"\xfd7zXZ\x00", "an xz file", unpack},
+		{"BZh", "a bzip2 file", unpack},
+		{"PK\x03\x04", "a zip archive", unpack},
+		{"7z\xbc\xaf\x27\x1c", "a 7z archive", unpack},
+		{"Rar!", "a rar archive", unpack},
+		{"\x04\x22\x4d\x18", "an lz4 file", unpack},
+		{"\x1f\x9d", "a file of compress", unpack},
+		{"\x1f\x8b", "a gzip file, packed twice", unpack},
+		{"\x28\xb5\x2f\xfd", "a zstd file, packed twice", unpack},
+		{"snoop\x00\x00\x00", "a snoop capture", convert},
+		{"btsnoop\x00", "a Bluetooth capture", ""},
+		{"GMBU", "a Network Monitor capture", convert},
+		{"RTSS", "a Network Monitor capture", convert},
+		{"XCP\x00", "a NetXRay capture", convert},
+		{"TRSNIFF data", "a Sniffer capture", convert},
+		{"ObserverPktBuffe", "an Observer capture", convert},
+		{"iptrace ", "an iptrace capture", convert},
+		{"\x89PNG\r\n", "a picture", ""},
+		{"\xff\xd8\xff", "a picture", ""},
+		{"GIF8", "a picture", ""},
+		{"%PDF-", "a PDF document", ""},
+		{"MZ", "a Windows program", ""},
+		{"\x7fELF", "a Linux program", ""},
 	}
 	for _, k := range known {
 		if strings.HasPrefix(string(head), k.magic) {
-			return k.is
+			return k.is, k.next
 		}
 	}
 	if len(head) > 262 && string(head[257:262]) == "ustar" {
-		return "a tar archive" + unpackFirst
+		return "a tar archive", unpack
 	}
 	switch {
 	case len(bytes.Trim(head, "0123456789abcdefABCDEF: \t\r\n")) == 0:
-		return "hex digits, of which text2pcap makes a capture"
+		return "hex digits", "convert them with text2pcap"
 	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }):
-		return "text"
+		return "text", ""
 	}
-	return ""
+	return "", ""
 }
