@@ -369,6 +369,15 @@ func controls(typ transport.Type, change func(p *peer, b []byte) []byte) func(*f
 	}
 }
 
+// addressed returns a host's way of telling names with another address than the client
+// gave: none, which is allowed, or another one, which is not.
+func addressed(a ...byte) func(*faulty, netip.AddrPort, *peer, *transport.Message) bool {
+	return controls(transport.NameChange, func(_ *peer, b []byte) []byte {
+		copy(b[1:], a)
+		return b
+	})
+}
+
 func flipLast(b []byte) []byte { b[len(b)-1] ^= 1; return b }
 
 func set(at int, v byte) func(b []byte) []byte {
@@ -569,6 +578,8 @@ var faults = []fault{
 		}
 		return b
 	})},
+	{name: "no address in names", out: addressed(0, 0, 0, 0)},
+	{name: "another address in names", caught: "T-3 J-16", out: addressed(192, 0, 2, 99)},
 	{name: "23 without a length", caught: "J-18", out: changes(int(msg.OpVersionDifferent), set(1, 0))},
 	{name: "22 with another file", caught: "J-19", out: changes(int(msg.OpChecksumFailed), func(b []byte) []byte { return bytes.Replace(b, []byte("App"), []byte("app"), 1) })},
 	{name: "wrong password called a ban", caught: "J-21", out: controls(transport.BootPlayer, func(_ *peer, b []byte) []byte {
