@@ -102,3 +102,26 @@ func TestProvenHoles(t *testing.T) {
 		}
 	}
 }
+
+// TestReceipts: an acknowledgement bears eight bits of the number, also where the
+// client's numbers have no more on the wire. It is that of the nearest message.
+func TestReceipts(t *testing.T) {
+	r := &receipts{}
+	first := r.sent(145, false, 0)
+	for n := int64(146); n <= 400; n++ {
+		r.sent(n, false, 0)
+	}
+	r.acknowledge(145, false, 0, 1) // of 401, which was recorded late
+	if first.acknowledged() {
+		t.Error("the acknowledgement of message 401 counts for message 145")
+	}
+	near := r.sent(401, false, 0)
+	r.acknowledge(145, false, 0, 2)
+	if !near.acknowledged() || first.acknowledged() {
+		t.Errorf("message 401 is acknowledged: %v, message 145: %v; want only the first", near.acknowledged(), first.acknowledged())
+	}
+	r.acknowledge(400, false, 0, 3) // a host with 16 bits
+	if got := r.find(400); got == nil || !got.acknowledged() {
+		t.Error("message 400 is not acknowledged by its whole number")
+	}
+}

@@ -218,6 +218,31 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestSound: sound hosts of whom a part of the capture is missing or late just where
+// a shallow look finds a fault: an acknowledgement with eight bits that comes before
+// the message, a pair of messages with the same bytes of which one was not recorded,
+// a ship whose creation was not, and scores that were sent again with another number.
+func TestSound(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		trouble
+		seed uint64
+	}{
+		{"reliability/st_mix_fix_drx.pcap.gz", trouble{"delayed", 0.2}, 4},
+		{"field/c21.client.pcap.gz", trouble{"lost", 0.05}, 3},
+		{"field/c21.client.pcap.gz", trouble{"lost", 0.2}, 0},
+		{"battle_mix.pcap.gz", trouble{"lost", 0.005}, 4},
+		{"field/c21.client.pcap.gz", trouble{"lost", 0.2}, 5},
+	} {
+		for _, r := range readTape(t, tt.name).after(tt.trouble, tt.seed).judged(t) {
+			for i := range r.Differences {
+				d := &r.Differences[i]
+				t.Errorf("%s, %v: %s %s in frame %d: %s", tt.name, tt.trouble, d.Kind, d.Name, d.Frame, d.Detail)
+			}
+		}
+	}
+}
+
 func writeJudge(t *testing.T) {
 	t.Helper()
 	page, err := os.ReadFile(judgeTables)
