@@ -314,7 +314,7 @@ func valueOf(f *field, it *item) string {
 		return ""
 	case formUint, formInt, formFloat, formGroup, formIPv4, formFrame, formHex, formByte:
 	}
-	if digits, hex := strings.CutPrefix(text, "0x"); hex {
+	if digits, ok := strings.CutPrefix(text, "0x"); ok {
 		digits, note, named := strings.Cut(digits, " ")
 		if text = "0x" + strings.ToUpper(digits); named {
 			text += " " + note

@@ -455,7 +455,7 @@ func TestTsharkStatistics(t *testing.T) {
 				"-n", "-r", fixtures.Path("captures/" + name), "-q", "-z", "conv,udp", "-z", "conv,ip", "-z", "io,stat,0,udp,ip",
 				"-z", "plen,tree", "-z", "endpoints,ip", "-z", "endpoints,udp", "-z", "dests,tree",
 			}
-			if !strings.Contains(name, "bigendian.pcapng") { // its graph goes from 1970 to today
+			if !strings.HasSuffix(name, ".pcapng") { // frames without a time make a graph from 1970 on
 				args = append(args, "-z", "io,stat,10")
 			}
 			if with, without := d.tshark(t, true, args...), d.tshark(t, false, args...); with != without || !strings.Contains(with, "UDP Conversations") {

@@ -28,7 +28,7 @@ type build struct {
 // gives both the datagrams of a capture: their answers must be the same. The host
 // stands for Wireshark and its Lua.
 func tryEngine(env []string, wine, dir string) error {
-	if _, err := exec.LookPath(mingw); err != nil {
+	if found, _ := exec.LookPath(mingw); found == "" {
 		log.Printf("the engine for Wireshark is not tried: %s (Debian's package is gcc-mingw-w64-x86-64) is not installed", mingw)
 		return nil
 	}
