@@ -499,26 +499,31 @@ func (h *Habits) original(r *dissect.Record, c *copies, at moment) {
 	}
 }
 
+// block counts the subsystems of a ship update by where they begin.
+func (h *Habits) block(r *dissect.Record, m *msg.StateUpdate, owner bool) {
+	k := blockKey{m.Class.Name, ofOthers}
+	switch {
+	case r.Dir == dissect.ToHost:
+		k.to = ofHost
+	case owner:
+		if k.to = ofOwner; h.cycles[k.class] == "" {
+			h.cycles[k.class] = cycleOf(m.Class)
+		}
+	}
+	if h.blocks[k] == nil {
+		h.blocks[k] = map[uint8]*firstOf{}
+	}
+	f := made(h.blocks[k], m.Start)
+	if f.n++; f.n == 1 {
+		f.frame = r.Datagram.Number
+	}
+}
+
 // update measures a ship update.
 func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
 	owner := r.Dir == dissect.FromHost && owns(r, m)
 	if m.Flags&msg.DirtySubsystems != 0 && m.Class != nil {
-		k := blockKey{m.Class.Name, ofOthers}
-		switch {
-		case r.Dir == dissect.ToHost:
-			k.to = ofHost
-		case owner:
-			if k.to = ofOwner; h.cycles[k.class] == "" {
-				h.cycles[k.class] = cycleOf(m.Class)
-			}
-		}
-		if h.blocks[k] == nil {
-			h.blocks[k] = map[uint8]*firstOf{}
-		}
-		f := made(h.blocks[k], m.Start)
-		if f.n++; f.n == 1 {
-			f.frame = r.Datagram.Number
-		}
+		h.block(r, m, owner)
 	}
 	k := shipKey{r.Src, r.Dst, m.Object}
 	u := h.streams[k]
@@ -538,10 +543,7 @@ func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
 	}
 	const moves = msg.DirtyPosition | msg.DirtyDelta | msg.DirtyForward | msg.DirtyUp | msg.DirtySpeed
 	idle := m.Flags&moves == 0
-	client := r.Dst
-	if r.Dir == dissect.ToHost {
-		client = r.Src
-	}
+	_, client := r.Ends()
 	if j := h.joins[client]; j != u.join { // times between connections are no intervals
 		u.join, u.before = j, moment{}
 	}

@@ -191,6 +191,18 @@ var dirs = [2]dissect.Dir{dissect.ToHost, dissect.FromHost}
 // Close does nothing.
 func (m *Meter) Close() error { return nil }
 
+// use notes whose datagram begins, and when.
+func (m *Meter) use(c *conversation, r *dissect.Record, at moment) {
+	if c.number, c.index = r.Conversation, -1; r.Player != nil {
+		c.index = r.Player.Index
+	}
+	m.uses++
+	c.used = m.uses
+	if at.known {
+		m.now = at.ns
+	}
+}
+
 // Record counts r. It never fails.
 func (m *Meter) Record(r *dissect.Record) error {
 	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.Datagram == nil {
@@ -226,14 +238,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 	l := &c.links[side(r.Dir)]
 	m.current = l
 	if m.datagrams.Begins(r) {
-		if c.number, c.index = r.Conversation, -1; r.Player != nil {
-			c.index = r.Player.Index
-		}
-		m.uses++
-		c.used = m.uses
-		if at.known {
-			m.now = at.ns
-		}
+		m.use(c, r, at)
 		l.datagram(d, at, !m.LinksOnly)
 	}
 	if r.Kind == dissect.KindMalformed {

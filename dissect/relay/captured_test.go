@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,4 +116,32 @@ func playCaptured(like decode.Dialect, byHand, public bool) (got [3][]string) {
 	clients[0].Leave(now)
 	run()
 	return got
+}
+
+// A ship that the captured host's simulation has destroyed is sent to nobody any more,
+// until its player has another.
+func TestExploded(t *testing.T) {
+	const ship = "03000208800000FFFFFF3F010000000000000000000000000000803F0000000000000000000000000000000000000001430153"
+	for _, tt := range []struct {
+		like   decode.Dialect
+		answer string // to a request for the ship
+	}{{decode.Stock, ship}, {decode.OpenBC, "1DFFFFFF3F"}} {
+		g := newGame(t, Config{Like: tt.like, Captured: true})
+		a, b := g.join(1001), g.join(1002)
+		a.say(ship)
+		g.host.Exploded(0)
+		g.host.Exploded(1)
+		b.take()
+		b.say("1EFFFFFF3F")
+		if got := strings.Join(b.take(), " "); got != tt.answer {
+			t.Errorf("%v: a request is answered with %s, want %s", tt.like, got, tt.answer)
+		}
+		if got := g.join(1003).take(); slices.Contains(got, ship) {
+			t.Errorf("%v: a newcomer is sent the ship", tt.like)
+		}
+		a.say(ship)
+		if got := g.join(1004).take(); !slices.Contains(got, ship) {
+			t.Errorf("%v: a newcomer is not sent the new ship: %v", tt.like, got)
+		}
+	}
 }
