@@ -39,7 +39,7 @@ type Client struct {
 	settledAt int       // frame of these
 	answered  int       // rounds of the checksums that are answered
 	readyBy   int64     // a ClientReady with a lower number is late: it was made up
-	made      uint      // bits of the rounds with made-up answers, since the capture lacks them
+	made      int       // made-up answers, since the capture lacks them
 	objects   []wire.ObjectID
 	restored  []wire.ObjectID // those of them with made-up creations
 

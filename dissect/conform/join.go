@@ -3,7 +3,6 @@ package conform
 import (
 	"bytes"
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -67,25 +66,22 @@ func (t *timeline) renew(c *Client) {
 }
 
 // answers takes an answer to a round of the checksums. A client that answers a
-// round was asked for it, so that the host has the answers to those before. It
-// reports whether the answer is news.
-func (t *timeline) answers(e *Event) bool {
+// round was asked for it, so that the host has the answers to those before. The
+// model ignores one that is made up already.
+func (t *timeline) answers(e *Event) {
 	c := e.Client
 	place := c.answered
 	if m, ok := t.bodies.game(e.Body).(*msg.ChecksumResponse); ok {
-		if place = roundOf(m.Round); place < 0 || c.made&(1<<place) != 0 {
-			return place < 0
-		}
+		place = roundOf(m.Round)
 		t.answered(c, place)
 	}
 	c.answered = max(c.answered, place+1)
-	return true
 }
 
 // answered makes up the answers to the first rounds that the capture lacks.
 func (t *timeline) answered(c *Client, n int) {
 	for ; c.answered < min(n, len(rounds)) && !c.Adopted; c.answered++ {
-		c.made |= 1 << c.answered
+		c.made++
 		t.makeUp(c, t.bodies.write(msg.OpChecksumResponse, emptyAnswer(rounds[c.answered])))
 	}
 }
@@ -138,7 +134,7 @@ func (t *timeline) readied(c *Client) {
 	if c.Adopted || c.playing || c.answered < len(rounds) {
 		return
 	}
-	c.playing, c.readyBy = true, max(c.sent[1].next, 0)+int64(bits.OnesCount(c.made))+1
+	c.playing, c.readyBy = true, max(c.sent[1].next, 0)+int64(c.made)+1
 	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 }
 

@@ -457,9 +457,7 @@ func (t *timeline) input(e *Event) {
 		}
 	case !e.standard():
 	case spec.Step == decode.StepAnswer:
-		if !t.answers(e) {
-			return
-		}
+		t.answers(e)
 	case spec.Step == decode.StepReady:
 		if e.Number < c.readyBy {
 			return // it was only late
