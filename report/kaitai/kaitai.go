@@ -53,7 +53,7 @@ func New(messages []reference.Entry, ships []reference.Ship) (spec map[string]an
 				(&group{writer: g, fields: l.Fields, root: name}).group(name, "")
 			}
 			for code := 0; e.Code != nil && code < 256; code++ {
-				if code != *e.Code && (!e.Rest || code < *e.Code) {
+				if code != *e.Code && (!e.Rest || code < *e.Code) || e.Instead != "" && cases[strconv.Itoa(code)] != nil {
 					continue
 				}
 				if cases[strconv.Itoa(code+256)] = name + "(0, species, 0)"; l.Dialect == "stock" {
