@@ -138,14 +138,14 @@ func listen(path string, open func(path string) (net.Listener, error)) (*Listene
 	return &Listener{socket: l, done: make(chan struct{})}, nil
 }
 
-var errUnknown = errors.New("this system has no Unix sockets; Windows has them since version 1803")
+// windowsNoFamily is the number of the error of Windows without Unix sockets.
+const windowsNoFamily = 10047
 
-// windowsNoFamily is the error of Windows without Unix sockets.
-const windowsNoFamily = syscall.Errno(10047)
+var errUnknown = errors.New("this system has no Unix sockets; Windows has them since version 1803")
 
 // unknown reports whether an error says that the system has no Unix sockets.
 func unknown(err error) bool {
-	return errors.Is(err, syscall.EAFNOSUPPORT) || runtime.GOOS == "windows" && errors.Is(err, windowsNoFamily)
+	return errors.Is(err, syscall.EAFNOSUPPORT) || runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(windowsNoFamily))
 }
 
 // exists reports whether there is a file of any kind. On Windows the error of

@@ -154,20 +154,20 @@ type player struct {
 
 // Play has four players fight at a host while the network fails. What each has sent
 // must reach the others once and in order, and memory stay as it is.
-func Play(t testing.TB, n *Network, host netip.AddrPort, lasts time.Duration) {
-	t.Helper()
+func Play(tb testing.TB, n *Network, host netip.AddrPort, lasts time.Duration) {
+	tb.Helper()
 	const most, step = 4, 20 * time.Millisecond
 	var all []*player
 	for i := range most {
 		p := &player{Client: relaytest.NewClient(relaytest.Options{Name: fmt.Sprint("player", i), Nonce: uint32(i) + 1}), last: map[string]int{}}
 		p.conn = n.Open(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i) + 1}), 4000), netip.AddrPort{}, false)
-		p.Deliver = func(_ time.Time, m *arq.Message) { p.hear(t, m.Body) }
+		p.Deliver = func(_ time.Time, m *arq.Message) { p.hear(tb, m.Body) }
 		all = append(all, p)
 	}
 	run := func(lasts time.Duration, each func(tick int)) {
 		for tick := range int(lasts / step) {
 			for _, p := range all {
-				p.exchange(t, host)
+				p.exchange(tb, host)
 			}
 			if each != nil {
 				each(tick)
@@ -200,24 +200,25 @@ func Play(t testing.TB, n *Network, host netip.AddrPort, lasts time.Duration) {
 		for _, o := range all {
 			forward, chat := fmt.Sprint(relaytest.Forward, o.Slot), fmt.Sprint(relaytest.Chat, o.Name)
 			if want := o.Last(relaytest.Forward); o != p && p.last[forward] != want {
-				t.Errorf("%s got up to %d of %s, want %d", p.Name, p.last[forward], o.Name, want)
+				tb.Errorf("%s got up to %d of %s, want %d", p.Name, p.last[forward], o.Name, want)
 			}
 			if want := o.Last(relaytest.Chat); p.last[chat] != want || want == 0 {
-				t.Errorf("%s read up to line %d of %s, want %d", p.Name, p.last[chat], o.Name, want)
+				tb.Errorf("%s read up to line %d of %s, want %d", p.Name, p.last[chat], o.Name, want)
 			}
 		}
 	}
 	if n.Errors() < int(lasts/time.Second) {
-		t.Errorf("only %d calls failed", n.Errors())
+		tb.Errorf("only %d calls failed", n.Errors())
 	}
 	if late > early+(1<<20) {
-		t.Errorf("%d KiB are in use, %d after a quarter of the time", late>>10, early>>10)
+		tb.Errorf("%d KiB are in use, %d after a quarter of the time", late>>10, early>>10)
 	}
-	t.Logf("%d calls failed; %d KiB in use, %d after a quarter of the time", n.Errors(), late>>10, early>>10)
+	tb.Logf("%d calls failed; %d KiB in use, %d after a quarter of the time", n.Errors(), late>>10, early>>10)
 }
 
 // exchange takes and sends what there is.
-func (p *player) exchange(t testing.TB, host netip.AddrPort) {
+func (p *player) exchange(tb testing.TB, host netip.AddrPort) {
+	tb.Helper()
 	for {
 		select {
 		case d := <-p.conn.inbox:
@@ -233,13 +234,14 @@ func (p *player) exchange(t testing.TB, host netip.AddrPort) {
 			return
 		}
 		if _, err := p.conn.WriteToUDPAddrPort(d, host); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	}
 }
 
 // hear checks that a message that Fight numbered follows the one before.
-func (p *player) hear(t testing.TB, body []byte) {
+func (p *player) hear(tb testing.TB, body []byte) {
+	tb.Helper()
 	stream, slot, name, number, ok := relaytest.Numbered(body)
 	if !ok {
 		return
@@ -249,7 +251,7 @@ func (p *player) hear(t testing.TB, body []byte) {
 		from = fmt.Sprint(stream, name)
 	}
 	if number != p.last[from]+1 {
-		t.Errorf("%s got number %d of %s after %d", p.Name, number, from, p.last[from])
+		tb.Errorf("%s got number %d of %s after %d", p.Name, number, from, p.last[from])
 	}
 	p.last[from] = number
 }
