@@ -601,6 +601,7 @@ func TestRelayPage(t *testing.T) {
 		}
 	}
 	pages[1] = bytes.Replace(pages[1], []byte(`"captures":["relay.pcapng"]`), []byte(`"captures":[]`), 1)
+	pages[1] = regexp.MustCompile(`"places":\[\{"files":\["relay\.pcapng"\][^}]*\}\],`).ReplaceAll(pages[1], nil) // the host knows of no file
 	if !bytes.Contains(pages[0], []byte("Player 2")) || !bytes.Equal(pages[0], pages[1]) {
 		t.Errorf("the page while playing has %d bytes, that of the recording %d", len(pages[0]), len(pages[1]))
 	}
