@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -29,6 +30,7 @@ const (
 	MaxKills      = 16384
 	MaxScores     = 65536
 	MaxShots      = 200_000
+	MaxDamage     = 200_000
 	MaxChat       = 16384
 	MaxEvents     = 65536
 	MaxSamples    = 1_000_000
@@ -55,6 +57,10 @@ type Builder struct {
 	// OnEvent, if set, is told of each event when it is found. Its text may still
 	// change: names, and killers, may become known later.
 	OnEvent func(*Match, *Event)
+	// OnKill, if set, is told of each loss of a ship once, when it is settled: the
+	// host's score change has named the killer, no further report is expected, or
+	// Close was called. It must not keep the kill.
+	OnKill func(*Match, *Kill)
 
 	origin   time.Time
 	hosts    map[netip.AddrPort]*game
@@ -83,6 +89,7 @@ const (
 	itemKills
 	itemScores
 	itemShots
+	itemDamage
 	itemChat
 	itemEvents
 	itemSamples
@@ -93,8 +100,8 @@ const (
 // itemNames are the keys of [Evicted] and limits the most items of a capture, by
 // kind.
 var (
-	itemNames = [items]string{"lives", "kills", "scores", "shots", "chat", "events", "samples", "conditions"}
-	limits    = [items]int{MaxLives, MaxKills, MaxScores, MaxShots, MaxChat, MaxEvents, MaxSamples, MaxConditions}
+	itemNames = [items]string{"lives", "kills", "scores", "shots", "damage", "chat", "events", "samples", "conditions"}
+	limits    = [items]int{MaxLives, MaxKills, MaxScores, MaxShots, MaxDamage, MaxChat, MaxEvents, MaxSamples, MaxConditions}
 )
 
 // room reports whether another item of a kind may be kept, and counts it or the
@@ -188,6 +195,9 @@ func (b *Builder) comes(d *dissect.Datagram) {
 // Close ends all matches.
 func (b *Builder) Close() error {
 	b.endLap()
+	for _, host := range slices.SortedFunc(maps.Keys(b.hosts), netip.AddrPort.Compare) {
+		b.hosts[host].settleKills(math.Inf(1))
+	}
 	return nil
 }
 
@@ -297,6 +307,7 @@ type game struct {
 	state     []*lifeState          // by life
 	ends      []ended               // ships that the host deleted, until it is clear why
 	kills     []killState           // by kill
+	unsettled []int                 // indices of kills, in order
 	lines     map[netip.AddrPort]*lineState
 	odd       map[oddKey]int // findings by kind and player
 	faults    map[faultKey]*Event
@@ -308,6 +319,7 @@ type game struct {
 	goneIn    int                     // frame in which the last one left
 	restarted map[netip.AddrPort]bool // players whom the host told of the restart that began the match
 	guessed   bool                    // the end follows from silence, which may end
+	told      bool                    // clients tell of damage
 	later     map[int]*HostSays       // scores after the end of the match, by player
 	closed    bool                    // the host has said that it closes the game
 	log       []*Event                // as m.Events, in the order in which they were found
@@ -330,16 +342,17 @@ func (g *game) begin() {
 		Host: g.host, Name: g.b.names[g.host], Origin: g.b.origin, Begin: g.b.now, End: g.b.now, Vantage: VantageUnknown,
 	}
 	g.ships, g.recent, g.state = map[wire.ObjectID]int{}, [wire.Slots]recent{}, nil
-	g.ends, g.kills, g.lines = nil, nil, map[netip.AddrPort]*lineState{}
+	g.ends, g.kills, g.unsettled, g.lines = nil, nil, nil, map[netip.AddrPort]*lineState{}
 	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[string]hashSeen{}
 	g.accidents, g.unarmed = map[int]accident{}, map[int]*unarmed{}
 	g.log, g.nameless, g.rates = nil, map[int][]nameless{}, map[rateKey]*rateState{}
-	g.teams, g.scored, g.closed, g.followed, g.empty, g.guessed = false, false, false, false, false, false
+	g.teams, g.scored, g.closed, g.followed, g.empty, g.guessed, g.told = false, false, false, false, false, false, false
 	g.later, g.restarted, g.goneIn = map[int]*HostSays{}, nil, 0
 }
 
 // close ends the match for good.
 func (g *game) close() {
+	g.settleKills(math.Inf(1))
 	if g.m.played() {
 		g.finish()
 		g.b.keep(g.m)
@@ -354,6 +367,9 @@ func (g *game) seen(r *dissect.Record, now float64) {
 	}
 	if len(g.ends) > 0 {
 		g.settleEnds(now)
+	}
+	if len(g.unsettled) > 0 {
+		g.settleKills(now)
 	}
 	if r.Sender != decode.Undecided && (r.Dir == dissect.FromHost || g.m.Dialect == decode.Undecided) {
 		g.m.Dialect = r.Sender
@@ -617,6 +633,7 @@ func (g *game) finish() {
 	g.findVantage()
 	g.finishLines(links)
 	g.unusual()
+	g.misses()
 	g.soFar()
 	m.Open = m.Over == nil
 	g.describeNameless()

@@ -36,6 +36,7 @@ type killState struct {
 	life    int
 	sources source
 	event   *Event // nil if there was no room
+	told    bool   // to OnKill
 }
 
 // An ended is a ship that the host deleted.
@@ -85,6 +86,9 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 	} else if a := g.accidents[victim]; g.b.now-a.t <= selfTime {
 		kept.Weapon = a.how
 	}
+	if g.b.OnKill != nil {
+		g.unsettled = append(g.unsettled, len(g.kills)-1)
+	}
 	s := &g.kills[len(g.kills)-1]
 	s.event = g.event(frame, EventLoss, victim, g.m.Tell(kept))
 	g.retell(kept, s)
@@ -108,6 +112,31 @@ func (g *game) report(victim, life int, from source) (*Kill, *killState) {
 		break
 	}
 	return nil, nil
+}
+
+// settleKills tells OnKill of the kills of which no further report can come.
+func (g *game) settleKills(now float64) {
+	for len(g.unsettled) > 0 {
+		i := g.unsettled[0]
+		k, s := &g.m.Kills[i], &g.kills[i]
+		wait := samePair
+		if s.sources&destroying != 0 {
+			wait = sameLoss
+		}
+		if !s.told && now-k.T <= wait {
+			return
+		}
+		g.unsettled = g.unsettled[1:]
+		g.settled(i)
+	}
+}
+
+// settled tells OnKill of a kill.
+func (g *game) settled(i int) {
+	if s := &g.kills[i]; !s.told && g.b.OnKill != nil {
+		s.told = true
+		g.b.OnKill(g.m, &g.m.Kills[i])
+	}
 }
 
 // credit gives a kill to a player.
@@ -298,6 +327,12 @@ func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
 		g.score(frame, p, nil, nil, &u.Score)
 		if k != nil && p != killer {
 			k.Assists = append(k.Assists, Assist{Player: p, Score: int(u.Score)})
+		}
+	}
+	for i := len(g.m.Kills) - 1; i >= 0 && k != nil; i-- { // mostly the last
+		if &g.m.Kills[i] == k {
+			g.settled(i)
+			return
 		}
 	}
 }

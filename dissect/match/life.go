@@ -41,6 +41,7 @@ type lifeState struct {
 	turn    turn
 	hashed  int // 1 + the integrity hash that was compared last
 	lastHit int // the shot that was fired at it last, -1
+	firing  int // the beam that may turn out to be a pulse weapon, -1
 }
 
 // A feed is the stream of updates of a ship that is believed, where a host
@@ -134,7 +135,7 @@ func (g *game) born(r *dissect.Record, id wire.ObjectID, owner int) int {
 	}
 	i := len(g.m.Lives)
 	g.m.Lives = append(g.m.Lives, Life{Player: owner, Object: id, Begin: g.b.now, End: g.b.now, Frame: r.Datagram.Number, Killer: NoPlayer})
-	s := &lifeState{hull: -1, lastHit: -1}
+	s := &lifeState{hull: -1, lastHit: -1, firing: -1}
 	for j := range s.shields {
 		s.shields[j] = -1
 	}

@@ -58,6 +58,7 @@ type Match struct {
 	Kills   []Kill    `json:"kills" page:"=" table:"=" index:"kill" doc:"the loss of a ship"` // those without a killer too
 	Scores  []Score   `json:"scores" table:"=" index:"index" doc:"the score of a player or team, at each change that the host sends"`
 	Shots   []Shot    `json:"shots" table:"shots>Chat" index:"shot" doc:"a shot"`
+	Damage  []Damage  `json:"damage" table:"=" index:"index" doc:"damage to a ship"`
 	Chat    []Talk    `json:"chat" page:"=" table:"=" index:"index" doc:"a line of chat, once"`
 	Events  []Event   `json:"events" page:"="` // all that happened, in order
 	Lines   []Line    `json:"lines"`           // one for each address of a player
@@ -274,8 +275,30 @@ type Shot struct {
 	Weapon string   `json:"weapon,omitempty" table:"weapon_name>Kind,omitempty" doc:"name of the subsystem"`
 	Kind   ShotKind `json:"kind" table:"=" as:"text" doc:"[beam], [torpedo] or [pulse]"`
 	Target int      `json:"target_life,omitempty" table:"=" as:"index" doc:"ship that it is aimed at"` // NoLife if not known
-	Hit    *bool    `json:"hit,omitempty" table:"=" doc:"absent if the traffic does not tell"`
+	Hit    *bool    `json:"hit,omitempty" table:"=" doc:"absent if the traffic does not tell: the shooter's client never sends damage, the shot has no target, or the capture ends too early"`
 }
+
+// Damage is damage to a ship.
+type Damage struct {
+	T        float64  `json:"t" table:"ts+t"`
+	Frame    int      `json:"frame" table:"=" doc:"frame that shows it"`
+	Player   int      `json:"player+player_name,omitempty" table:"=" as:"player" doc:"who did it"`         // NoPlayer if not known
+	Victim   int      `json:"victim+victim_name,omitempty" table:"=" as:"player" doc:"player of the ship"` // NoPlayer if not known
+	Life     int      `json:"life,omitempty" table:"=" as:"index" doc:"index of the ship in [lives]"`
+	Shot     int      `json:"shot,omitempty" table:"=" as:"index" doc:"index of the shot in [shots]"` // -1 if not known
+	Weapon   string   `json:"weapon,omitempty" table:"weapon_name,omitempty" doc:"name of the subsystem, or else [beam], [torpedo] or [pulse]"`
+	Amount   *float64 `json:"amount,omitempty" table:"damage_done" digits:"3 0" doc:"in the units in which the ship's class has its condition"`
+	Hull     *float64 `json:"hull_lost,omitempty" table:"=" digits:"4 3" doc:"share of the hull"`
+	Friendly bool     `json:"friendly,omitempty" table:"friendly" doc:"to a ship of the same team"`
+	From     string   `json:"from" table:"=" doc:"[message]: the player's client says so; [hull]: the hull in ship updates shows it, where clients send no such messages, and [player] fired last at the ship"`
+	After    bool     `json:"after_end,omitempty" table:"after_end" doc:"after the end of the match"`
+}
+
+// The sources of damage.
+const (
+	FromMessage = "message"
+	FromHull    = "hull"
+)
 
 // ShotKind is the kind of a weapon.
 type ShotKind uint8
@@ -371,7 +394,7 @@ type Finding struct {
 type Evicted map[string]int
 
 // evictable are the kinds of items with limits.
-var evictable = []string{"matches", "players", "lives", "kills", "scores", "shots", "chat", "events", "samples", "conditions", "findings"}
+var evictable = []string{"matches", "players", "lives", "kills", "scores", "shots", "damage", "chat", "events", "samples", "conditions", "findings"}
 
 func (e *Evicted) add(kind string, n int) {
 	if *e == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -34,6 +35,9 @@ type actor struct {
 	ships int
 	gone  bool
 }
+
+// ship returns the object of a player's ship.
+func (p *actor) ship() wire.ObjectID { return wire.FirstObject(p.Slot) + wire.ObjectID(p.ships) }
 
 func newStage(t *testing.T) *stage {
 	return &stage{t: t, b: match.New(time.Unix(1000, 0)), host: "10.0.0.1:22101", players: map[string]*actor{}, deaths: map[string]int32{}}
@@ -105,7 +109,7 @@ func (s *stage) play(line string) {
 		s.send(p, dissect.ToHost, dissect.Record{Transport: transport.Header{Type: transport.NameChange}, Message: &transport.Identity{}})
 	case "flies":
 		p.ships++
-		s.send(p, dissect.ToHost, says(&msg.ObjectCreateTeam{Slot: uint8(p.Slot), Object: msg.Object{Class: msg.ClassShip, ID: wire.FirstObject(p.Slot) + wire.ObjectID(p.ships), Species: 1}}))
+		s.send(p, dissect.ToHost, says(&msg.ObjectCreateTeam{Slot: uint8(p.Slot), Object: msg.Object{Class: msg.ClassShip, ID: p.ship(), Species: 1}}))
 	case "team":
 		p.Team = int(number(2))
 		s.send(p, dissect.ToHost, dissect.Record{Transport: transport.Header{Type: transport.NameChange}, Message: &transport.Identity{}})
@@ -119,8 +123,7 @@ func (s *stage) play(line string) {
 		s.deaths[words[2]]++
 		s.send(p, dissect.FromHost, says(&msg.ScoreChange{Killer: int32(p.ID), Kills: number(3), Score: number(4), Victim: int32(s.player(words[2]).ID), Deaths: s.deaths[words[2]]}))
 	case "reports": // the loss of a ship
-		v := s.player(words[2])
-		s.send(p, dissect.ToHost, says(&msg.DestroyObject{Object: wire.FirstObject(v.Slot) + wire.ObjectID(v.ships)}))
+		s.send(p, dissect.ToHost, says(&msg.DestroyObject{Object: s.player(words[2]).ship()}))
 	case "counts": // for a team: kills and score
 		s.send(p, dissect.FromHost, says(&msg.TeamScore{Team: uint8(number(2)), Kills: number(3), Score: number(4)}))
 	case "ends": // with the number of a reason
@@ -131,6 +134,18 @@ func (s *stage) play(line string) {
 		}
 	case "asks": // to end the match
 		s.send(p, dissect.ToHost, says(&msg.EndGame{}))
+	case "fires": // with a beam, or with a pulse weapon whose PulseFire follows
+		s.send(p, dissect.ToHost, says(&msg.StartFiring{Event: event.Event{Dest: p.ship()}}))
+		s.send(p, dissect.ToHost, says(&msg.StopFiring{Event: event.Event{Dest: p.ship()}}))
+	case "pulses": // at whom
+		s.send(p, dissect.ToHost, says(&msg.StartFiring{Event: event.Event{Dest: p.ship()}}))
+		s.send(p, dissect.ToHost, says(&msg.PulseFire{Weapon: p.ship(), Target: s.player(words[2]).ship()}))
+	case "launches": // a torpedo at whom
+		s.send(p, dissect.ToHost, says(&msg.TorpedoFire{Tube: p.ship(), Target: s.player(words[2]).ship()}))
+	case "hits": // whom, with the damage
+		s.send(p, dissect.ToHost, says(&msg.Explosion{Object: s.player(words[2]).ship(), Damage: wire.CF16Of(float32(number(3)))}))
+	case "explodes": // as the host says, who names no killer
+		s.send(p, dissect.FromHost, says(&msg.HostEvent{Event: event.Event{Code: event.CodeObjectExploding, Dest: p.ship()}}))
 	case "closes":
 		s.send(p, dissect.FromHost, dissect.Record{Message: &transport.Goodbye{ID: transport.HostPeer}})
 	default:

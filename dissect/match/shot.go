@@ -1,6 +1,9 @@
 package match
 
 import (
+	"math"
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -98,6 +101,20 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 		}
 		player = from
 	}
+	aim := NoLife
+	if target != 0 {
+		if life, ok := g.lifeOf(target); ok {
+			aim = life
+		}
+	}
+	if i := g.started(life, aim); kind == Pulse && i >= 0 {
+		s := &g.m.Shots[i]
+		s.Kind, s.Weapon, s.Target, s.End = Pulse, name, aim, nil
+		if aim != NoLife {
+			g.state[aim].lastHit = i
+		}
+		return i
+	}
 	if player != NoPlayer {
 		if g.m.Over == nil {
 			g.m.Players[player].Shots++
@@ -106,12 +123,6 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 	}
 	if !g.room(itemShots) {
 		return -1
-	}
-	aim := NoLife
-	if target != 0 {
-		if life, ok := g.lifeOf(target); ok {
-			aim = life
-		}
 	}
 	g.m.Shots = append(g.m.Shots, Shot{
 		T: g.b.now, Frame: r.Datagram.Number, Player: player, Life: life, Weapon: name, Kind: kind, Target: aim,
@@ -123,17 +134,34 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 	return i
 }
 
+// started returns the shot with which a pulse weapon of a ship began to fire, -1 if
+// there is none: its client sends StartFiring, and then PulseFire for each pulse.
+func (g *game) started(life, aim int) int {
+	if life == NoLife {
+		return -1
+	}
+	const soon = 0.5 // seconds
+	s := g.state[life]
+	i := s.firing
+	s.firing = -1
+	if i < 0 || g.b.now-g.m.Shots[i].T > soon || g.m.Shots[i].Target != NoLife && g.m.Shots[i].Target != aim {
+		return -1
+	}
+	return i
+}
+
 // beam begins the fire of a beam system. A shooter usually sends two of these
 // in a row. Tractor beams are no weapons.
 func (g *game) beam(r *dissect.Record, system, target wire.ObjectID) {
 	life, _ := g.part(r, system)
+	role := ship.Role(0)
 	if life != NoLife {
 		s := g.state[life]
 		if _, on := s.beams[system]; on {
 			return
 		}
 		if s.class != nil {
-			if _, role, _ := s.class.At(uint32(system - g.m.Lives[life].Object)); role == ship.Tractor {
+			if _, role, _ = s.class.At(uint32(system - g.m.Lives[life].Object)); role == ship.Tractor {
 				return
 			}
 		}
@@ -143,6 +171,9 @@ func (g *game) beam(r *dissect.Record, system, target wire.ObjectID) {
 		return
 	}
 	s := g.state[life]
+	if role != ship.Phaser {
+		s.firing = i
+	}
 	if s.beams == nil {
 		s.beams = map[wire.ObjectID]int{}
 	}
@@ -177,6 +208,10 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 	if by == NoPlayer || !ok {
 		return
 	}
+	if !g.told {
+		g.told = true // so what the hull showed until now comes twice
+		g.m.Damage = slices.DeleteFunc(g.m.Damage, func(d Damage) bool { return d.From == FromHull })
+	}
 	if g.m.Lives[target].Player != by && g.m.Over == nil {
 		p := &g.m.Players[by]
 		if p.Damage == nil {
@@ -184,13 +219,14 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 		}
 		*p.Damage += float64(m.Damage.Float())
 	}
-	const flight = 3 // seconds
-	yes := true
-	for s := range g.shots(flight) {
-		if s.Player == by && s.Target == target {
-			s.Hit = &yes
-			return
-		}
+	amount := float64(m.Damage.Float())
+	d := Damage{Player: by, Life: target, Shot: g.hitBy(by, target), Amount: &amount, From: FromMessage}
+	if !(amount >= 0) || math.IsInf(amount, 0) {
+		d.Amount = nil
+	}
+	g.damaged(r.Datagram.Number, d)
+	if d.Shot >= 0 {
+		return
 	}
 	if g.m.Players[by].Shots == 0 && g.m.Lives[target].Player != by {
 		u := g.unarmed[by]
@@ -200,6 +236,98 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 		}
 		u.times++
 		u.most = max(u.most, float64(m.Damage.Float()))
+	}
+}
+
+// flight is how many seconds a shot takes at most.
+const flight = 3
+
+// hitBy marks the earliest shot of a player at a ship that may have hit it just now,
+// and returns its index, -1 if there is none.
+func (g *game) hitBy(by, target int) int {
+	found := -1
+	for i := len(g.m.Shots) - 1; i >= 0; i-- {
+		s := &g.m.Shots[i]
+		if g.b.now-s.T > flight {
+			break
+		}
+		if s.Player == by && s.Target == target && s.Hit == nil {
+			found = i
+		}
+	}
+	if found >= 0 {
+		yes := true
+		g.m.Shots[found].Hit = &yes
+	}
+	return found
+}
+
+// damaged adds damage.
+func (g *game) damaged(frame int, d Damage) *Damage {
+	if !g.room(itemDamage) {
+		return nil
+	}
+	d.T, d.Frame, d.After = g.b.now, frame, g.m.Over != nil
+	d.Victim = g.m.Lives[d.Life].Player
+	d.Friendly = g.friends(d.Player, d.Victim)
+	if d.Shot >= 0 {
+		s := &g.m.Shots[d.Shot]
+		if d.Weapon = s.Weapon; d.Weapon == "" {
+			d.Weapon = s.Kind.String()
+		}
+	}
+	g.m.Damage = append(g.m.Damage, d)
+	return &g.m.Damage[len(g.m.Damage)-1]
+}
+
+// hullLost adds the damage that a ship update shows, unless clients tell of damage
+// themselves. What a ship loses within a second by one player is one.
+func (g *game) hullLost(life int, share float64) {
+	s := g.state[life]
+	if s.over || g.told {
+		return
+	}
+	d := Damage{Player: NoPlayer, Life: life, Shot: -1, From: FromHull}
+	if i := s.lastHit; i >= 0 && g.b.now-g.m.Shots[i].T <= flight {
+		d.Player, d.Shot = g.m.Shots[i].Player, i
+	}
+	var at *Damage
+	for i := len(g.m.Damage) - 1; i >= 0 && at == nil && g.b.now-g.m.Damage[i].T <= 1; i-- {
+		if o := &g.m.Damage[i]; o.Life == life && o.Player == d.Player {
+			at = o
+		}
+	}
+	if at == nil {
+		d.Hull = new(float64)
+		if at = g.damaged(g.b.frame, d); at == nil {
+			return
+		}
+	}
+	*at.Hull += share
+	if c := s.class; c != nil && len(c.Subsystems) > 0 && c.Subsystems[0].MaxCondition > 0 {
+		amount := *at.Hull * float64(c.Subsystems[0].MaxCondition)
+		at.Amount = &amount
+	}
+}
+
+// misses marks the shots that hit nothing: their players' clients tell of damage.
+func (g *game) misses() {
+	m := g.m
+	tells := map[int]bool{}
+	beams := false
+	for i := range m.Damage {
+		d := &m.Damage[i]
+		if d.From == FromMessage {
+			tells[d.Player] = true
+			beams = beams || d.Shot >= 0 && m.Shots[d.Shot].Kind == Beam
+		}
+	}
+	no := false
+	for i := range m.Shots {
+		s := &m.Shots[i]
+		if s.Hit == nil && tells[s.Player] && s.Target != NoLife && (s.Kind != Beam || beams) && m.End-s.T > flight {
+			s.Hit = &no
+		}
 	}
 }
 
@@ -222,6 +350,9 @@ func (g *game) subsystem(m *msg.SubsystemStatusOpenBC) {
 	share := min(v/def.MaxCondition, 1)
 	if def.Role == ship.Hull && m.Index == 0 {
 		if share != s.hull {
+			if share < s.hull {
+				g.hullLost(life, float64(s.hull-share))
+			}
 			s.hull = share
 			g.condition(life)
 		}
@@ -246,6 +377,9 @@ func (g *game) blocks(i int, m *msg.StateUpdate) {
 		switch {
 		case e.Index == 0 && def.Role == ship.Hull:
 			if share := float32(e.Condition) / 255; share != s.hull {
+				if share < s.hull {
+					g.hullLost(i, float64(s.hull-share))
+				}
 				s.hull, changed = share, true
 			}
 			continue

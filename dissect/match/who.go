@@ -393,6 +393,10 @@ func (g *game) each(at func(player *int)) {
 	for i := range m.Shots {
 		at(&m.Shots[i].Player)
 	}
+	for i := range m.Damage {
+		at(&m.Damage[i].Player)
+		at(&m.Damage[i].Victim)
+	}
 	for i := range m.Chat {
 		at(&m.Chat[i].Player)
 	}

@@ -1,0 +1,98 @@
+package match_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/dissect/match"
+)
+
+// acted plays lines, one a second, and returns the matches.
+func acted(t *testing.T, s *stage, play string) []*match.Match {
+	t.Helper()
+	for line := range strings.SplitSeq(play, "\n") {
+		s.play(line)
+	}
+	return s.b.Matches()
+}
+
+// TestShots has one shot a shot, with the hit and the damage that belongs to it.
+func TestShots(t *testing.T) {
+	const wait = "\nAnn is there\nAnn is there\nAnn is there\nAnn is there"
+	for _, tt := range []struct{ name, play, shots, damage string }{
+		{"two torpedoes", "Ann launches Ben\nAnn launches Ben\nAnn hits Ben 100\nAnn hits Ben 200", "torpedo hit, torpedo hit", "Ann Ben torpedo 0 100, Ann Ben torpedo 1 200"},
+		{"one hits", "Ann launches Ben\nAnn hits Ben 100\nAnn launches Ben" + wait, "torpedo hit, torpedo missed", "Ann Ben torpedo 0 100"},
+		{"too early to tell", "Ann launches Ben\nAnn hits Ben 100\nAnn launches Ben", "torpedo hit, torpedo", "Ann Ben torpedo 0 100"},
+		{"nobody tells", "Ann launches Ben\nBen launches Ann" + wait, "torpedo, torpedo", ""},
+		{"one tells", "Ben launches Ann\nAnn launches Ben\nAnn hits Ben 100" + wait, "torpedo, torpedo hit", "Ann Ben torpedo 1 100"},
+		{"a pulse", "Ann pulses Ben\nAnn hits Ben 100", "pulse hit", "Ann Ben pulse 0 100"},
+		{"two pulses", "Ann pulses Ben\nAnn pulses Ben", "pulse, pulse", ""},
+		{"a beam and a pulse", "Ann fires\nAnn is there\nAnn pulses Ben", "beam, pulse", ""},
+		{"friendly fire", "Ann team 1\nBen team 1\nCid joins\nCid team 0\nAnn launches Ben\nAnn hits Ben 100", "torpedo hit", "Ann Ben torpedo 0 100 friendly"},
+		{"after the end", "host ends 1\nAnn launches Ben\nAnn hits Ben 100", "torpedo hit", "Ann Ben torpedo 0 100 after"},
+	} {
+		m := acted(t, newStage(t), duel+tt.play)[0]
+		var shots, damage []string
+		for i := range m.Shots {
+			text := m.Shots[i].Kind.String()
+			if hit := m.Shots[i].Hit; hit != nil {
+				text += map[bool]string{true: " hit", false: " missed"}[*hit]
+			}
+			shots = append(shots, text)
+		}
+		for i := range m.Damage {
+			d := &m.Damage[i]
+			text := fmt.Sprintf("%s %s %s %d %.0f", m.NameOf(d.Player).Raw(), m.NameOf(d.Victim).Raw(), d.Weapon, d.Shot, *d.Amount)
+			if d.Friendly {
+				text += " friendly"
+			}
+			if d.After {
+				text += " after"
+			}
+			damage = append(damage, text)
+		}
+		if got := strings.Join(shots, ", "); got != tt.shots {
+			t.Errorf("%s: shots %q, not %q", tt.name, got, tt.shots)
+		}
+		if got := strings.Join(damage, ", "); got != tt.damage {
+			t.Errorf("%s: damage %q, not %q", tt.name, got, tt.damage)
+		}
+		n := 0
+		for i := range m.Players {
+			n += m.Players[i].Shots
+		}
+		if want := len(m.Shots); n != want && tt.name != "after the end" {
+			t.Errorf("%s: players count %d shots, not %d", tt.name, n, want)
+		}
+	}
+}
+
+// TestOnKill has kills of which the killer is known at once, later, or never.
+func TestOnKill(t *testing.T) {
+	s := newStage(t)
+	var told []string
+	s.b.OnKill = func(m *match.Match, k *match.Kill) { told = append(told, m.Tell(k).Raw()) }
+	check := func(when string, want ...string) {
+		t.Helper()
+		if !slices.Equal(told, want) {
+			t.Errorf("%s: told %q, not %q", when, told, want)
+		}
+	}
+	acted(t, s, duel+"Ben explodes")
+	check("after the explosion")
+	acted(t, s, "Ann kills Ben 1 100")
+	const first = "Ann destroys Ben's Akira at 0 units" // species 1; both were created at one place
+	check("after the score", first)
+	acted(t, s, "Ben flies\nAnn explodes")
+	check("after another explosion", first)
+	acted(t, s, strings.Repeat("Ben is there\n", 16)+"Ben is there")
+	if len(told) != 2 || !strings.HasPrefix(told[1], "Ann loses a") {
+		t.Errorf("after the time for a score: told %q", told)
+	}
+	acted(t, s, "Ann flies\nAnn reports Ben")
+	if err := s.b.Close(); err != nil || len(told) != 3 || !strings.HasPrefix(told[2], "Ann destroys Ben") {
+		t.Errorf("at the end: %v, told %q", err, told)
+	}
+}
