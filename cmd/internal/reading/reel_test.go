@@ -81,6 +81,41 @@ func TestReel(t *testing.T) {
 	}
 }
 
+// A reel can be read while datagrams come and go.
+func TestReelGrows(t *testing.T) {
+	l := NewReel(dissect.Config{}, every)
+	l.most = 2 << 20
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		recorded.Datagrams(t, "networked_battle.pcap", l.Add)
+		recorded.Datagrams(t, "networked_battle.pcap", l.Add)
+	}()
+	next := 0
+	for more := true; more; {
+		select {
+		case <-done:
+			more = false
+		default:
+		}
+		last := next - 1
+		if err := l.Scan(next, func(n int, r *dissect.Record) bool {
+			if n <= last || r.Datagram == nil {
+				t.Fatalf("record %d after %d", n, last)
+			}
+			last = n
+			return n%977 != 976 // some scans end early
+		}); err != nil {
+			t.Fatal(err)
+		}
+		more = more || last >= next
+		next = last + 1
+	}
+	if all, gone := l.Records(); next != all || gone == 0 {
+		t.Errorf("%d records, %d of them gone, %d were read", all, gone, next)
+	}
+}
+
 // Traffic of other programs takes no room.
 func TestReelOfOthers(t *testing.T) {
 	l := NewReel(dissect.Config{}, every)
