@@ -261,7 +261,9 @@ func (m *Match) standings() (players []standing, teams map[int]standing) {
 	}
 	if len(told) > 0 {
 		for team := range teams {
-			told[team] = told[team] // one that the host never names has nothing
+			if _, named := told[team]; !named {
+				told[team] = standing{} // one that the host never names has nothing
+			}
 		}
 		teams = told
 	}

@@ -40,6 +40,7 @@ type actor struct {
 func (p *actor) ship() wire.ObjectID { return wire.FirstObject(p.Slot) + wire.ObjectID(p.ships) }
 
 func newStage(t *testing.T) *stage {
+	t.Helper()
 	return &stage{t: t, b: match.New(time.Unix(1000, 0)), host: "10.0.0.1:22101", players: map[string]*actor{}, deaths: map[string]int32{}}
 }
 

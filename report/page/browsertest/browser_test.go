@@ -378,12 +378,12 @@ func TestSelector(t *testing.T) {
 		t.Errorf("the second match is of %s", got)
 	}
 	eval[chromedp.Void](p, `(() => { const s = document.getElementById("pick"); s.value = "0"; s.dispatchEvent(new Event("change")); })()`)
-	if got := eval[string](p, first); got != "Bot2" {
+	if got := eval[string](p, first); got != "Bot0" {
 		t.Errorf("the first match is of %s", got)
 	}
 	type row struct{ Map, Length, Kills, Result string }
 	rows := eval[[]row](p, `[...document.querySelectorAll(".evenings tbody tr")].map((r) => [...r.cells].map((c) => c.textContent)).map((c) => ({ Map: c[2], Length: c[3], Kills: c[5], Result: c[6] }))`)
-	if want := []row{{"Multi3", "1:24", "1", "Team 1 won"}, {"Multi1", "0:11", "0", "Nobody scored"}}; !slices.Equal(rows, want) {
+	if want := []row{{"Multi3", "1:24", "0", "Draw: the teams were equal"}, {"Multi1", "0:11", "0", "Unknown: nobody scored"}}; !slices.Equal(rows, want) {
 		t.Errorf("the matches are %v, not %v", rows, want)
 	}
 	p.do(chromedp.Click(chromedp.CSS(".evenings tr:nth-child(2) button")))
@@ -425,7 +425,7 @@ func TestHostile(t *testing.T) {
 		p := openWith(t, all, match.Evenings{Captures: []string{evil, evil}, League: match.League(all)}, "#t=72.8", 390, 844)
 		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
 		for selector, want := range map[string]string{
-			".board tr[data-player] th bdi": report.Escape("2" + evil), "h1 bdi": report.Escape(evil), ".talk li bdi:last-child": report.Escape(evil),
+			".board tr[data-player] th bdi": report.Escape("0" + evil), "h1 bdi": report.Escape(evil), ".talk li bdi:last-child": report.Escape(evil),
 			"details tbody bdi": report.Escape(evil), ".linerow p": report.Escape(evil),
 		} {
 			p.until(`document.querySelector(` + strconv.Quote(selector) + `) !== null`)
