@@ -386,7 +386,7 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 	for i := range xs {
 		if e := &xs[i]; e.x != nil {
 			spare[e.key] = append(spare[e.key], e.x)
-		} else if e.src != nil && e.pair >= 0 && !ys[e.pair].wild {
+		} else if e.src != nil && e.paired(ys) {
 			e.src.leave(d)
 		}
 	}
@@ -398,7 +398,7 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 	}
 	for i := range xs {
 		e := &xs[i]
-		if e.wild || e.pair < 0 || ys[e.pair].wild {
+		if e.wild || !e.paired(ys) {
 			continue
 		}
 		d.line[1].caused(ys[e.pair].number, e.src, true)
@@ -411,13 +411,19 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 			}
 		}
 	}
+	laidExpects(xs, ys, spare, moved)
+	d.laidGots(xs, ys)
+}
+
+// paired reports whether an element has a counterpart that the capture holds.
+func (e *element) paired(others []element) bool { return e.pair >= 0 && !others[e.pair].wild }
+
+// laidExpects notes what becomes of the expected messages that are left over.
+func laidExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64][]*source) {
 	for i := range xs {
 		e := &xs[i]
-		if e.wild || e.pair >= 0 && !ys[e.pair].wild {
-			continue
-		}
 		list := spare[e.key]
-		if len(list) == 0 || e.x == nil && !slices.Contains(moved[e.key], e.src) {
+		if e.wild || e.paired(ys) || len(list) == 0 || e.x == nil && !slices.Contains(moved[e.key], e.src) {
 			continue
 		}
 		moved[e.key] = slices.DeleteFunc(moved[e.key], func(s *source) bool { return s == e.src })
@@ -426,7 +432,7 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 		x.src = e.src
 		switch {
 		case e.pair >= 0:
-			x.fate, x.number = hidden, ys[e.pair].number
+			x.fate = hidden
 		case e.free:
 			x.fate = open
 		default:
@@ -442,7 +448,6 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 			}
 		}
 	}
-	d.laidGots(xs, ys)
 }
 
 // laidGots notes what becomes of the captured messages that are left over. One that
@@ -451,13 +456,13 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 func (d *destination) laidGots(xs, ys []element) {
 	found := map[uint64][]*got{}
 	for j := range ys {
-		if e := &ys[j]; e.g != nil && !e.g.done && e.pair >= 0 && !xs[e.pair].wild {
+		if e := &ys[j]; e.g != nil && !e.g.done && e.paired(xs) {
 			found[e.key] = append(found[e.key], e.g)
 		}
 	}
 	for j := range ys {
 		e := &ys[j]
-		if e.wild || e.pair >= 0 && !xs[e.pair].wild {
+		if e.wild || e.paired(xs) {
 			continue
 		}
 		g := e.g

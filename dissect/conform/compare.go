@@ -77,8 +77,7 @@ type expect struct {
 	replica  bool // an object as it was created, that the host describes as it is
 	done     bool
 	fate     fate
-	number   int64 // that it can have
-	told     int   // datagrams to the client when it was expected
+	told     int // datagrams to the client when it was expected
 }
 
 // copied reports whether the expected message is a copy of its cause.
@@ -615,58 +614,12 @@ func (c *comparer) rematch(d *destination) {
 				c.pair(d, x, g)
 				break
 			}
-			if !x.done && !x.copied() && c.exchange(d, x, g) {
-				break
-			}
 			if c.work.spend(1); c.work.over() {
 				return
 			}
 		}
 	}
 	d.tidy(&load{})
-}
-
-// exchange pairs an answer and a message that are left over with two others that
-// were paired with the same bytes, if both fit then: the later input was played first.
-func (c *comparer) exchange(d *destination, x *expect, g *got) bool {
-	class := classOf(x.typ)
-	l := d.line[class]
-	last := l.at(g.Number)
-	if g.Number < 0 || last == len(l) || l[last].number != g.Number {
-		return false
-	}
-	lo, hi := c.bounds(d, x.src, class)
-	for i := l.at(lo + 1); i < len(l) && l[i].number < hi && !c.work.over(); i++ {
-		c.work.spend(1)
-		o := l[i].src
-		if l[i].key != g.key || o == nil || l[i].copied {
-			continue
-		}
-		at := slices.IndexFunc(o.spots, func(p spot) bool {
-			return p.to == d && int(p.class) == class && p.number == l[i].number
-		})
-		if at < 0 {
-			continue
-		}
-		own := o.spots[at]
-		o.spots = slices.Delete(o.spots, at, at+1)
-		c.changes++
-		if from, till := c.bounds(d, o, class); from >= g.Number || g.Number >= till {
-			o.spots = append(o.spots, own)
-			c.changes++
-			continue
-		}
-		c.pair(d, x, g)
-		if n := len(x.src.spots); n > 0 && x.src.spots[n-1].number == g.Number {
-			x.src.spots[n-1], own = own, x.src.spots[n-1]
-		}
-		o.spots = append(o.spots, own)
-		l.caused(l[i].number, x.src, false)
-		l.caused(g.Number, o, false)
-		c.changes++
-		return true
-	}
-	return false
 }
 
 // firstGot returns the first message with a key that can be an expected one.

@@ -120,12 +120,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLeave
 	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce || x.op == msg.OpVerifyEnterSet):
 		return whyLate
-	case s.op == msg.OpRequestObject && c.ofStranger(s.object):
-		return whyStranger
-	case s.op == msg.OpRequestObject && c.t.restored(s.object):
-		return whyMadeUp
-	case s.op == msg.OpRequestObject && len(s.spots) > 0: // it is answered otherwise: the object came or went at about that time
-		return whyCrossed
+	case s.op == msg.OpRequestObject && c.unanswered(s) != "":
+		return c.unanswered(s)
 	case x.op == msg.OpClientReady && s.client.Adopted:
 		return whyLate
 	case s.foreign:
@@ -153,6 +149,19 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whySearch
 	}
 	return why
+}
+
+// unanswered returns the reason why a client need not get the object that it asks for.
+func (c *comparer) unanswered(s *source) string {
+	switch {
+	case c.ofStranger(s.object):
+		return whyStranger
+	case c.t.restored(s.object):
+		return whyMadeUp
+	case len(s.spots) > 0: // it is answered otherwise: the object came or went at about that time
+		return whyCrossed
+	}
+	return ""
 }
 
 // arrived reports whether the host surely got a message: it acknowledged it, or
