@@ -35,7 +35,12 @@ func TestRelayForged(t *testing.T) {
 		all = append(all, c)
 	}
 	victim, other := all[0], all[1]
+	wrong := uint8(2)
+	if victim.ID == wrong {
+		wrong++
+	}
 	sweep := func(plain func(id uint8) []byte) {
+		_, _ = victim.conn.Write(plain(wrong)) // a first guess that is right, one in 124, is believed
 		for id := uint8(126); id > 1; id-- {
 			if id != '\\' {
 				_, _ = victim.conn.Write(plain(id)) // a refused one was sent, too

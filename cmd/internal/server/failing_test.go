@@ -49,6 +49,7 @@ func TestFailingSystem(t *testing.T) {
 		stop, ended := make(chan struct{}), make(chan error, 1)
 		go func() { ended <- s.Serve(stop, nil) }()
 		servertest.Play(t, n, hostAddr, 10*time.Minute)
+		synctest.Wait() // the host is the server's, which waits now
 		if got := s.Host.Status().Playing; got != 4 {
 			t.Errorf("%d play", got)
 		}
