@@ -171,7 +171,8 @@ func pcapOf(t *testing.T, frames [][]byte, times []time.Time) string {
 }
 
 // TestLiveBrowse shows packets on a terminal while they come: the list grows, stays
-// where the user reads, filters what comes later, and can be saved.
+// where the user reads, filters what comes later, and can be saved in the current
+// directory. Every user can write the one above it, but Landlock refuses that.
 func TestLiveBrowse(t *testing.T) {
 	fixtures.System(t)
 	exe := program(t)
@@ -187,9 +188,10 @@ func TestLiveBrowse(t *testing.T) {
 	}
 	x := newTerminal(t, 100, 30)
 	before := x.settings()
-	file := filepath.Join(t.TempDir(), "chat.pcapng")
-	x.keys(fmt.Sprintf("clear; '%s' live -i v0 --browse; echo status=$?", exe), "Enter")
+	file := filepath.Join(publicDir(t), "chat.pcapng")
+	x.keys(fmt.Sprintf("cd '%s'; clear; SUDO_UID= '%s' live -i v0 --browse; echo status=$?", filepath.Dir(file), exe), "Enter")
 	x.await("bcdissect  v0", "no traffic of the game so far")
+	threads(t, x.running()) // it captures now: the browser draws before
 	sendAll(frames[:120])
 	x.await("▸  120 ", "of ", "messages", "Chat")
 	x.keys("k", "k")
@@ -201,6 +203,12 @@ func TestLiveBrowse(t *testing.T) {
 	x.await("filter Chat")
 	sendAll(frames[120:])
 	x.await("of 16 (535 messages)")
+	if hasLandlock() {
+		x.keys("w")
+		x.keys("-l", "../x.pcapng")
+		x.keys("Enter")
+		x.await("../x.pcapng: permission denied; save in the current directory")
+	}
 	x.keys("w")
 	x.keys("-l", file)
 	x.keys("Enter")

@@ -51,26 +51,9 @@ func TestPrivileges(t *testing.T) {
 		{"live", "", nobody.Uid, []string{"live", "-i", "lo"}, "capturing on lo"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "out")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			for at := dir; len(at) > len(os.TempDir()); at = filepath.Dir(at) { // for all to write
-				if err := os.Chmod(at, 0o777); err != nil {
-					t.Fatal(err)
-				}
-			}
-			file := filepath.Join(dir, "x.pcapng")
+			file := filepath.Join(publicDir(t), "x.pcapng")
 			cmd, said := inNamespace(t, tt.sudo, tt.said, append(tt.args, "-w", file)...)
-			for _, s := range threads(t, cmd.Process.Pid) {
-				want := fmt.Sprintf("Uid: %[1]s %[1]s %[1]s %[1]s, NoNewPrivs: 1", tt.uid)
-				if tt.uid != "0" {
-					want += ", CapPrm: 0000000000000000, CapEff: 0000000000000000"
-				}
-				if !strings.HasPrefix(s, want) {
-					t.Errorf("a thread has %s, want %s", s, want)
-				}
-			}
+			checkThreads(t, cmd.Process.Pid, tt.uid)
 			if info, err := os.Stat(file); err != nil || strconv.Itoa(int(info.Sys().(*syscall.Stat_t).Uid)) != tt.uid || info.Mode().Perm() != 0o600 {
 				t.Errorf("the recording: %v, %v", info, err)
 			}
@@ -88,13 +71,53 @@ func TestPrivileges(t *testing.T) {
 	})
 }
 
+// TestPrivilegesOnTerminal runs the commands that show live traffic on the whole
+// terminal. They give up the same rights as without it.
+func TestPrivilegesOnTerminal(t *testing.T) {
+	fixtures.System(t)
+	nobody, err := users.Lookup("nobody")
+	if err != nil {
+		t.Skip("this system has no user nobody")
+	}
+	cable(t)
+	exe := program(t)
+	for args, shown := range map[string]string{ // on the thread of the test, which has the cable
+		"live -i v0 --dashboard":                                "Players 0",
+		"live -i v0 --browse":                                   "no traffic of the game so far",
+		"proxy 127.0.0.1:5000 --listen 127.0.0.1:0 --dashboard": "Players 0",
+	} {
+		x := newTerminal(t, 100, 30)
+		before := x.settings()
+		x.keys(fmt.Sprintf("clear; SUDO_UID= '%s' %s; echo status=$?", exe, args), "Enter")
+		x.await(shown)
+		checkThreads(t, x.running(), nobody.Uid)
+		x.keys("q")
+		x.await("root was given up: running as nobody", "status=0")
+		x.restored(before)
+	}
+}
+
+// running returns the process that the shell of a terminal waits for.
+func (x *terminal) running() (pid int) {
+	x.t.Helper()
+	shell := strings.TrimSpace(x.tmux("display-message", "-p", "#{pane_pid}"))
+	out, err := exec.Command("pgrep", "-P", shell).Output()
+	if err == nil {
+		pid, err = strconv.Atoi(strings.TrimSpace(string(out)))
+	}
+	if err != nil {
+		x.t.Fatalf("pgrep: %v %s", err, out)
+	}
+	return pid
+}
+
 // TestOwnFolders has a running host read its list of bans again. The second time the
 // list is at the same place, but in another folder: the rights of the user allow
 // that, and Landlock does not.
 func TestOwnFolders(t *testing.T) {
 	fixtures.System(t)
-	if v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); errno != 0 || v < 1 {
-		t.Skipf("this system has no Landlock: %v", errno)
+	if !hasLandlock() {
+		t.Skip("this system has no Landlock")
 	}
 	folder := filepath.Join(t.TempDir(), "lists")
 	list := filepath.Join(folder, "bans")
@@ -142,6 +165,26 @@ func TestOwnFolders(t *testing.T) {
 	expect("the bans stay as they were: " + list + ": permission denied")
 }
 
+func hasLandlock() bool {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	return errno == 0 && v >= 1
+}
+
+// publicDir makes a directory that every user can write.
+func publicDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for at := dir; len(at) > len(os.TempDir()); at = filepath.Dir(at) {
+		if err := os.Chmod(at, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // inNamespace starts the program as root of a namespace of users and of networks, and
 // waits for what it says.
 func inNamespace(t *testing.T, sudo, until string, args ...string) (*exec.Cmd, *spoken) {
@@ -168,6 +211,20 @@ func inNamespace(t *testing.T, sudo, until string, args ...string) (*exec.Cmd, *
 		t.Fatalf("it said only %s", said)
 	}
 	return cmd, said
+}
+
+// checkThreads checks that no thread of a program has more rights than a user needs.
+func checkThreads(t *testing.T, pid int, uid string) {
+	t.Helper()
+	want := fmt.Sprintf("Uid: %[1]s %[1]s %[1]s %[1]s, NoNewPrivs: 1", uid)
+	if uid != "0" {
+		want += ", CapPrm: 0000000000000000, CapEff: 0000000000000000"
+	}
+	for _, s := range threads(t, pid) {
+		if !strings.HasPrefix(s, want) {
+			t.Errorf("a thread has %s, want %s", s, want)
+		}
+	}
 }
 
 // threads waits until a program has given up its rights, and returns the rights of each

@@ -33,6 +33,8 @@ type running struct {
 	opened func(quit func(), counts func() (received, dropped uint64))
 	// For the browser: returns a source that also fills the browser. It is nil without one.
 	tap func(reading.Source) reading.Source
+	// For the browser: its w key saves to this directory, or to one below it. It is empty without one.
+	saves string
 
 	interrupts *cli.Interrupts
 	log        *cli.Log
@@ -61,7 +63,7 @@ func (r *running) confine(f *cli.Common, s cli.Streams, others ...string) error 
 	if !s.Process {
 		return nil
 	}
-	return cli.Failed(privilege.Confine(append(others, f.Output, r.recording.Name, r.page)...))
+	return cli.Failed(privilege.Confine(append(others, f.Output, r.recording.Name, r.page, r.saves)...))
 }
 
 // check refuses outputs that are inputs, or that overwrite each other.
@@ -219,7 +221,7 @@ func (r *running) watch(w *watch.Flags, f *cli.Common, s cli.Streams, title stri
 func (r *running) browse(w *watch.Flags, f *cli.Common, s cli.Streams, title string, run func(*cli.Common, cli.Streams, reading.SinkMaker) error) error {
 	command := func(r *dissect.Record) string { return decodeCommand(r, f) }
 	return w.Browse(f, s, title, command, func(s cli.Streams, makeSink reading.SinkMaker, tap func(reading.Source) reading.Source) error {
-		r.tap = tap
+		r.tap, r.saves = tap, "." // which filepath.Dir leaves as it is
 		r.opened = func(quit func(), counts func() (received, dropped uint64)) {
 			w.StopBy(quit)
 			w.Lost(func() uint64 { _, dropped := counts(); return dropped })

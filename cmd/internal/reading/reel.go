@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"slices"
 	"sync"
@@ -182,6 +183,9 @@ func (l *Reel) Save(name string, frames *extract.Frames) (done string, err error
 	w, err := capture.CreateWriter(name, capture.DatagramOptions(capture.WriterOptions{System: runtime.GOOS, Description: recordingSoftware, Start: l.Start()}))
 	if errors.Is(err, capture.ErrNotEmpty) {
 		return "", NotReplaced(name)
+	}
+	if errors.Is(err, fs.ErrPermission) { // live gave up root, and all directories but a few
+		return "", fmt.Errorf("%w; save in the current directory, if the user of -Z can write it", cli.Plain(err))
 	}
 	if err != nil {
 		return "", cli.Plain(err)

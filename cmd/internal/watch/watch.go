@@ -152,7 +152,7 @@ func (w *Flags) run(keys io.Reader, out io.Writer, s cli.Streams, p screenful, w
 			}
 			ended <- err
 		}()
-		err = work(cli.Streams{In: s.In, Out: io.Discard, Err: &said})
+		err = work(cli.Streams{In: s.In, Out: io.Discard, Err: &said, Process: s.Process})
 		if err != nil && !isVerdict(err) {
 			p.Stop() // there is nothing to look at
 		}
