@@ -15,7 +15,8 @@ import (
 
 // Limits of the search for parts of a recording.
 const (
-	headDatagrams = 64               // of a file, which tell whether it continues another one
+	headDatagrams = 64               // of the game in a file, which tell whether it continues another one
+	headFrames    = 1 << 16          // of all UDP datagrams that are looked at for them
 	partGap       = 30 * time.Second // between the end of a part and the beginning of the next one, in which players send
 	mostPairs     = 4096             // of addresses in a file
 )
@@ -87,13 +88,16 @@ func begin(cfg Config, name string) *part {
 	defer func() { _ = src.Close() }() // nothing was written
 	p := New(cfg)
 	seen := map[pair]bool{}
-	for n := 0; n < headDatagrams; n++ {
+	for n, all := 0, 0; n < headDatagrams && all < headFrames; all++ {
 		d, err := src.Next()
 		if err != nil {
 			break
 		}
 		_ = p.Push(d, func(r *Record) error { // it never fails
 			pair := pairOf(d)
+			if r.Kind == KindMessage && r.Part == 0 {
+				n++
+			}
 			if r.Kind == KindGameSpy || r.Dir == DirUnknown || seen[pair] {
 				return nil
 			}

@@ -44,25 +44,26 @@ func Merge(all []Recording) []*Match {
 	var found []shown
 	for i := range all {
 		for _, m := range all[i].Matches {
-			found = append(found, shown{m, &all[i]})
+			found = append(found, shown{Match: m, from: &all[i]})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b shown) int { return better(a.Match, b.Match) })
 	kept := []*Match{}
-	byHost := map[netip.AddrPort][][]shown{} // the recordings of each match
-	for _, s := range found {
+	byHost := map[netip.AddrPort][][]*shown{} // the recordings of each match
+	for k := range found {
+		s := &found[k]
 		same := byHost[s.Host]
 		ahead := 0.0
-		i := slices.IndexFunc(same, func(all []shown) (yes bool) {
-			if slices.ContainsFunc(all, func(o shown) bool { return o.from == s.from }) {
+		i := slices.IndexFunc(same, func(all []*shown) (yes bool) {
+			if slices.ContainsFunc(all, func(o *shown) bool { return o.from == s.from }) {
 				return false
 			}
-			ahead, yes = all[0].sameAs(s.Match)
+			ahead, yes = all[0].sameAs(s)
 			return yes
 		})
 		if i < 0 {
 			s.Places = []Place{s.place(s.from.Files)}
-			byHost[s.Host], kept = append(same, []shown{s}), append(kept, s.Match)
+			byHost[s.Host], kept = append(same, []*shown{s}), append(kept, s.Match)
 			continue
 		}
 		same[i] = append(same[i], s)
@@ -79,6 +80,30 @@ type shown struct {
 	*Match
 
 	from *Recording
+	seen map[string][]float64 // its signs, once they are asked for
+}
+
+// signs returns what every place sees of the match.
+func (s *shown) signs() map[string][]float64 {
+	if s.seen == nil {
+		s.seen = s.Match.signs()
+	}
+	return s.seen
+}
+
+// apart reports whether two recordings cannot be of one match: they are of other
+// times, even if clocks differ.
+func (s *shown) apart(o *shown) bool {
+	return s.seconds(s.End)+clockOff < o.seconds(o.Begin) || o.seconds(o.End)+clockOff < s.seconds(s.Begin)
+}
+
+// oneClock reports whether two recordings were made at one place, so that no clock
+// differs.
+func (s *shown) oneClock(o *shown) bool {
+	if s.Vantage < 0 || o.Vantage < 0 {
+		return s.Vantage == VantageHost && o.Vantage == VantageHost
+	}
+	return s.Players[s.Vantage].Key() == o.Players[o.Vantage].Key()
 }
 
 // better orders the recordings of a match, the best first.
@@ -110,6 +135,8 @@ func (m *Match) place(files []string) Place {
 // seconds returns a time of the match as Unix time.
 func (m *Match) seconds(t float64) float64 { return float64(m.Origin.UnixMicro())/1e6 + t }
 
+const signChat = "chat"
+
 // signs returns what every place sees of a match, with the times: ships, losses and
 // chat. The same sign can come several times.
 func (m *Match) signs() map[string][]float64 {
@@ -130,7 +157,7 @@ func (m *Match) signs() map[string][]float64 {
 	}
 	for i := range m.Chat {
 		if c := &m.Chat[i]; !c.Team {
-			add(c.T, "chat", c.Text.Raw())
+			add(c.T, signChat, c.Text.Raw())
 		}
 	}
 	return all
@@ -156,21 +183,27 @@ func (m *Match) others(o *Match) bool {
 
 // sameAs reports whether two recordings are of one match, and by how many seconds
 // the clock of the other one is ahead: they are of the same time, and most of what
-// the one shows that shows less is in the other, in the same distances of time.
-func (m *Match) sameAs(o *Match) (ahead float64, same bool) {
-	mine, theirs := m.signs(), o.signs()
+// the one shows that shows less is in the other, in the same distances of time. What
+// people say is not enough to set a clock by.
+func (s *shown) sameAs(o *shown) (ahead float64, same bool) {
+	if s.apart(o) {
+		return 0, false
+	}
+	mine, theirs := s.signs(), o.signs()
 	fewer := mine
 	if len(theirs) < len(mine) {
 		fewer = theirs
 	}
 	var aheads []float64
-	common := 0
+	common, allowed := 0, delay
 	for sign := range fewer {
 		a, b := mine[sign], theirs[sign]
 		if len(a) == 0 || len(b) == 0 {
 			continue
 		}
-		common++
+		if common++; !strings.HasPrefix(sign, signChat) && !s.oneClock(o) {
+			allowed = clockOff
+		}
 		if len(a) == 1 && len(b) == 1 {
 			aheads = append(aheads, b[0]-a[0])
 		}
@@ -185,11 +218,11 @@ func (m *Match) sameAs(o *Match) (ahead float64, same bool) {
 			near++
 		}
 	}
-	if m.others(o) || common*2 < len(fewer) || near*2 < len(aheads) || math.Abs(ahead) > clockOff {
+	if s.others(o.Match) || common*2 < len(fewer) || near*2 < len(aheads) || math.Abs(ahead) > allowed {
 		return 0, false
 	}
-	begin, end := max(m.seconds(m.Begin), o.seconds(o.Begin)-ahead), min(m.seconds(m.End), o.seconds(o.End)-ahead)
-	return ahead, (end-begin)*2 >= min(m.End-m.Begin, o.End-o.Begin)
+	begin, end := max(s.seconds(s.Begin), o.seconds(o.Begin)-ahead), min(s.seconds(s.End), o.seconds(o.End)-ahead)
+	return ahead, (end-begin)*2 >= min(s.End-s.Begin, o.End-o.Begin)
 }
 
 // Recorded says in words where a match was recorded, if that was at several places.
@@ -217,7 +250,7 @@ func (m *Match) Recorded() wire.Untrusted {
 		}
 		text += ")"
 	}
-	return text + "; all else is from the first"
+	return text + "; ships, kills and chat are from the first"
 }
 
 // unsure reports whether a player's name is not known, or only that of a ship.
@@ -238,10 +271,13 @@ func (p *Player) confirm(o *Player, later float64) {
 // endLeft ends a match that lacks its end, but of which all players are known to
 // have left.
 func (m *Match) endLeft() {
+	if m.Over != nil || len(m.Players) == 0 {
+		return
+	}
 	last := 0.0
 	for i := range m.Players {
 		left := m.Players[i].Left
-		if left == nil || m.Over != nil {
+		if left == nil {
 			return
 		}
 		last = max(last, *left)

@@ -105,12 +105,15 @@ func TestMergeApart(t *testing.T) {
 		if change == "later" {
 			s.frame = 1000
 		}
+		if change == "minute" { // a rematch
+			s.frame = 60
+		}
 		for line := range strings.SplitSeq(play, "\n") {
 			s.play(line)
 		}
 		return match.Recording{Files: []string{change}, Matches: s.b.Matches()}
 	}
-	for change, want := range map[string]int{"": 1, "players": 2, "host": 2, "later": 2} {
+	for change, want := range map[string]int{"": 1, "players": 2, "host": 2, "later": 2, "minute": 2} {
 		if got := match.Merge([]match.Recording{battle(""), battle(change)}); len(got) != want {
 			t.Errorf("with another %s, %d matches", change, len(got))
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -330,7 +331,7 @@ func (m *Match) Ending() wire.Untrusted {
 	}
 	text, at := wire.Untrusted(""), wire.Untrusted(" at "+Minutes(*m.Over))
 	if m.Result.Frame > 0 {
-		at += " (frame " + wire.Untrusted(digits(m.Result.Frame)) + ")"
+		at += " (" + m.frame(m.Result.Frame) + ")"
 	}
 	if m.Late {
 		text = "The capture begins within the match. "
@@ -348,6 +349,15 @@ func (m *Match) Ending() wire.Untrusted {
 	return text + "The host ended it" + at + ": " + wire.Untrusted(m.EndedBy)
 }
 
+// frame names a frame of the recording that the result is from.
+func (m *Match) frame(n int) wire.Untrusted {
+	text := "frame " + wire.Untrusted(digits(n))
+	if p := m.Result.Place; p > 0 && p < len(m.Places) {
+		text += " of " + wire.Untrusted(strings.Join(m.Places[p].Files, " "))
+	}
+	return text
+}
+
 // Grounds says in words what a result rests on, if it is one.
 func (m *Match) Grounds() wire.Untrusted {
 	text := wire.Untrusted("The host sent no scores: this rests on the kills in the capture")
@@ -358,7 +368,7 @@ func (m *Match) Grounds() wire.Untrusted {
 		return ""
 	}
 	if m.Result.Scored > 0 {
-		text += " up to frame " + wire.Untrusted(digits(m.Result.Scored))
+		text += " up to " + m.frame(m.Result.Scored)
 	}
 	return text
 }
