@@ -1,3 +1,7 @@
+// The web page has no such table: without it, the suite and the bots stay out of the page.
+
+//go:build !js
+
 package table
 
 import (
