@@ -3,7 +3,6 @@ package viewer
 import (
 	"bytes"
 	"encoding/json"
-	"path/filepath"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -68,12 +67,11 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 	return r, nil
 }
 
-// matches reads captures one after another, as the command session does. also
-// sees each record, and counted each passage; both may be nil. files are the
-// indices of the matches' captures.
+// matches reads captures one after another. Unlike the command session it joins
+// neither the parts of a recording nor the recordings of a match: the page counts
+// the frames of each file. also sees each record, and counted each passage; both
+// may be nil. files are the indices of the matches' captures.
 func matches(names []string, also func(*dissect.Record) error, counted func(*passage), progress func(read, size int64)) (all []*match.Match, files []int, err error) {
-	var recordings []match.Recording
-	file := map[*match.Match]int{}
 	for i, name := range names {
 		p, err := pass([]string{name})
 		if err != nil {
@@ -97,15 +95,10 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		if counted != nil {
 			counted(p)
 		}
-		r := match.Recording{Files: []string{filepath.Base(name)}, Matches: b.Matches()}
-		for _, m := range r.Matches {
-			file[m] = i
+		for range b.Matches() {
+			files = append(files, i)
 		}
-		recordings = append(recordings, r)
-	}
-	all = match.Merge(recordings)
-	for _, m := range all {
-		files = append(files, file[m])
+		all = append(all, b.Matches()...)
 	}
 	return all, files, nil
 }
