@@ -32,7 +32,6 @@ const (
 // the pipeline take more than 256 MiB. Add may run beside all other methods,
 // which are for one goroutine at a time.
 type Reel struct {
-	cfg   dissect.Config
 	match func(*dissect.Record) bool // of the scanning goroutine
 
 	mu        sync.Mutex
@@ -56,7 +55,7 @@ type stretch struct {
 
 // NewReel returns an empty reel for the messages that a selection has.
 func NewReel(cfg dissect.Config, match func(*dissect.Record) bool) *Reel {
-	return &Reel{cfg: cfg, match: match, head: dissect.New(cfg), most: reelBytes}
+	return &Reel{match: match, head: dissect.New(cfg), most: reelBytes}
 }
 
 // Tap returns a source that puts the datagrams of another on the reel.
@@ -182,7 +181,7 @@ func (l *Reel) Save(name string, frames *extract.Frames) (done string, err error
 	all, _ := l.from(0)
 	w, err := capture.CreateWriter(name, capture.DatagramOptions(capture.WriterOptions{System: runtime.GOOS, Description: recordingSoftware, Start: l.Start()}))
 	if errors.Is(err, capture.ErrNotEmpty) {
-		return "", NotReplaced(name)
+		return "", notReplaced(name)
 	}
 	if errors.Is(err, fs.ErrPermission) { // live gave up root, and all directories but a few
 		return "", fmt.Errorf("%w; save in the current directory, if the user of -Z can write it", cli.Plain(err))

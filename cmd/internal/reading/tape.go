@@ -272,13 +272,13 @@ func (t *Tape) Save(name string, frames *extract.Frames) (done string, err error
 	}
 	_, err = x.copy() // damage was told when the captures were listed
 	if errors.Is(err, capture.ErrNotEmpty) {
-		err = NotReplaced(name)
+		err = notReplaced(name)
 	}
 	return told(said.String()), err
 }
 
-// NotReplaced returns the error for a name of a file that holds something.
-func NotReplaced(name string) error {
+// notReplaced returns the error for a name of a file that holds something.
+func notReplaced(name string) error {
 	return fmt.Errorf("%s: the file is not empty; give another name", name)
 }
 
