@@ -9,8 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture/private"
 )
 
-// match is fixtures/captures/field/c15.router.pcap.gz: scripted players on
-// loopback, so that it holds nobody's name or address.
+// match is fixtures/captures/field/c15.router.pcap.gz: scripted players in
+// a laboratory network, so that it holds nobody's name or address.
 //
 //go:embed match.pcap.gz
 var match []byte
