@@ -70,10 +70,14 @@ func appendBroadcast(to []netip.Addr, n *net.IPNet) []netip.Addr {
 func LAN(ctx context.Context, to []netip.Addr, o Options) (servers []Result, left int, err error) {
 	found := map[netip.AddrPort]*Result{}
 	others := map[netip.AddrPort]bool{}
-	sent := 0
+	rounds := 0
 	for range o.Retries + 1 {
-		n, e := round(ctx, to, o.Timeout, found, others)
-		if sent += n; e != nil {
+		before := reset(found)
+		sent, e := round(ctx, to, o.Timeout, found, others)
+		if sent > 0 {
+			rounds++
+		}
+		if settle(found, before, rounds); e != nil {
 			err = e
 		}
 		if ctx.Err() != nil {
@@ -90,7 +94,7 @@ func LAN(ctx context.Context, to []netip.Addr, o Options) (servers []Result, lef
 		servers = append(servers, *r)
 	}
 	slices.SortFunc(servers, func(a, b Result) int { return a.Addr.Compare(b.Addr) })
-	if sent > 0 {
+	if rounds > 0 {
 		err = nil // some of the networks may refuse a broadcast
 	}
 	return servers, len(others), err
@@ -112,6 +116,33 @@ func twice(found map[netip.AddrPort]*Result, port uint16) bool {
 		addr = addr.Unmap()
 		return !addr.IsLoopback() && found[netip.AddrPortFrom(addr, port)] != nil
 	})
+}
+
+// reset empties incomplete answers for another round, whose parts have another
+// number, and returns what came before.
+func reset(found map[netip.AddrPort]*Result) (before map[netip.AddrPort]Result) {
+	before = map[netip.AddrPort]Result{}
+	for at, r := range found {
+		if !r.Reply.Complete() {
+			before[at] = *r
+			r.Reply, r.Queries = gamespy.Reply{}, 0
+		}
+	}
+	return before
+}
+
+// settle keeps the better answer of those before a round and in it. The servers that
+// had not answered whole were asked in all rounds.
+func settle(found map[netip.AddrPort]*Result, before map[netip.AddrPort]Result, rounds int) {
+	for at, r := range found {
+		if old, ok := before[at]; ok && !r.Reply.Complete() && r.Reply.Parts() <= old.Reply.Parts() {
+			*r = old
+			r.Queries = 0
+		}
+		if r.Queries == 0 {
+			r.Queries = rounds
+		}
+	}
 }
 
 // round asks everybody once, and takes the answers that come in time. It returns
@@ -142,12 +173,6 @@ func round(ctx context.Context, to []netip.Addr, timeout time.Duration, found ma
 			sent++
 		}
 	}
-	for _, r := range found {
-		if !r.Reply.Complete() {
-			r.Queries++
-			r.Reply = gamespy.Reply{} // of the round before, with another number
-		}
-	}
 	timer := time.After(timeout)
 	for {
 		select {
@@ -175,11 +200,11 @@ func take(found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool, p he
 	case r != nil && r.Reply.Complete():
 		return
 	}
-	fresh := r == nil
-	if fresh {
-		r = &Result{Host: p.from.String(), Addr: p.from, Queries: 1}
+	if r == nil {
+		r = &Result{Host: p.from.String(), Addr: p.from}
 	}
-	if r.Reply.Add(p.datagram) && fresh {
+	first := r.Reply.Parts() == 0
+	if r.Reply.Add(p.datagram) && first {
 		r.RoundTrip = p.at.Sub(asked)
 		found[p.from] = r
 	}

@@ -76,6 +76,41 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// Of a server's incomplete answers in several rounds the best is kept, with its own
+// round trip.
+func TestRounds(t *testing.T) {
+	found, others := map[netip.AddrPort]*Result{}, map[netip.AddrPort]bool{}
+	for i, round := range []struct {
+		late time.Duration
+		text []string
+		want string // round trip, parts, whether they are all, queries
+	}{
+		{3 * time.Second, []string{`\hostname\A\queryid\1.1`}, "3s 1 false 1"},
+		{4 * time.Second, []string{`\hostname\A\queryid\2.1`, `\player_0\x\queryid\2.2`}, "4s 2 false 2"},
+		{time.Second, []string{`\player_0\x\queryid\3.2`}, "4s 2 false 3"},
+		{time.Second, nil, "4s 2 false 4"},
+		{2 * time.Second, []string{`\hostname\A\final\\queryid\5.1`}, "2s 1 true 5"}, // whole, if smaller
+		{time.Second, []string{`\hostname\A\final\\queryid\6.1`}, "2s 1 true 5"},
+	} {
+		before, asked := reset(found), time.Unix(100, 0)
+		for k, text := range round.text {
+			p := answerOf(22150, text)
+			p.at = asked.Add(round.late + time.Duration(k)*time.Second)
+			take(found, others, p, asked)
+		}
+		settle(found, before, i+1)
+		r := found[answerOf(22150, "").from]
+		if got := fmt.Sprint(r.RoundTrip, r.Reply.Parts(), r.Reply.Complete(), r.Queries); got != round.want {
+			t.Errorf("round %d: %s, want %s", i+1, got, round.want)
+		}
+	}
+	late := answerOf(22151, `\hostname\B\queryid\6.1`)
+	take(found, others, late, time.Unix(0, 0))
+	if settle(found, nil, 6); found[late.from].Queries != 6 {
+		t.Errorf("%d queries, and it has answered the sixth", found[late.from].Queries)
+	}
+}
+
 // Servers of this computer are found on any port of the game; those of other games
 // are not listed, and one that answers in part is.
 func TestLAN(t *testing.T) {
