@@ -172,8 +172,12 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 		if counting < 0 {
 			counting = len(m.Kills)
 		}
-		if s.kills(m, "Kills", m.Kills[:counting]); counting == 0 {
+		s.kills(m, "Kills", m.Kills[:counting])
+		switch {
+		case len(m.Kills) == 0:
 			s.head("No ship was lost")
+		case counting == 0:
+			s.head("No ship was lost before the end")
 		}
 		s.kills(m, "After the end: counts for nothing", m.Kills[counting:])
 	}
