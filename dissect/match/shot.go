@@ -242,11 +242,17 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 // flight is how many seconds a shot takes at most.
 const flight = 3
 
+// lookBack is how many of the latest shots or losses are searched for the one that a
+// message belongs to. It is more than full games have in that time, and bounds the
+// work for each message: a file can give all of its shots the same time.
+const lookBack = 512
+
 // hitBy marks the earliest shot of a player at a ship that may have hit it just now,
 // and returns its index, -1 if there is none.
 func (g *game) hitBy(by, target int) int {
 	found := -1
-	for i := len(g.m.Shots) - 1; i >= 0; i-- {
+	first := max(0, len(g.m.Shots)-lookBack)
+	for i := len(g.m.Shots) - 1; i >= first; i-- {
 		s := &g.m.Shots[i]
 		if g.b.now-s.T > flight {
 			break
@@ -292,7 +298,8 @@ func (g *game) hullLost(life int, share float64) {
 		d.Player, d.Shot = g.m.Shots[i].Player, i
 	}
 	var at *Damage
-	for i := len(g.m.Damage) - 1; i >= 0 && at == nil && g.b.now-g.m.Damage[i].T <= 1; i-- {
+	first := max(0, len(g.m.Damage)-lookBack)
+	for i := len(g.m.Damage) - 1; i >= first && at == nil && g.b.now-g.m.Damage[i].T <= 1; i-- {
 		if o := &g.m.Damage[i]; o.Life == life && o.Player == d.Player {
 			at = o
 		}

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
@@ -65,6 +69,47 @@ func TestShots(t *testing.T) {
 		}
 		if want := len(m.Shots); n != want && tt.name != "after the end" {
 			t.Errorf("%s: players count %d shots, not %d", tt.name, n, want)
+		}
+	}
+}
+
+// However many shots a file puts into the time of flight, a hit is compared with
+// hundreds of them at most.
+func TestHitLooksBack(t *testing.T) {
+	for between, want := range map[int]int{0: 0, 400: 0, 10_000: -1} {
+		s := newStage(t)
+		acted(t, s, duel+"Cid joins\nCid flies\nAnn launches Ben")
+		for range between {
+			s.play("Ann launches Cid")
+			s.frame--
+		}
+		if m := acted(t, s, "Ann hits Ben 100")[0]; m.Damage[0].Shot != want || len(m.Shots) != 1+between {
+			t.Errorf("%d shots between: hit by %d of %d", between, m.Damage[0].Shot, len(m.Shots))
+		}
+	}
+}
+
+// However many ships a file damages within a second, a loss is compared with that of
+// hundreds of them at most.
+func TestLossLooksBack(t *testing.T) {
+	for between, want := range map[int]int{0: 1, 400: 401, 10_000: 10_002} {
+		s := newStage(t)
+		acted(t, s, duel+"Ann is there")
+		ben, class := s.player("Ben"), ship.BySpecies(1)
+		hull := func(n int, condition uint8) {
+			s.send(ben, dissect.ToHost, says(&msg.StateUpdate{
+				Object: wire.FirstObject(ben.Slot) + wire.ObjectID(n), Flags: msg.DirtySubsystems, Class: class, Entries: []msg.Entry{{Condition: condition}},
+			}))
+		}
+		hull(0, 255)
+		hull(0, 200)
+		for i := range between {
+			hull(2+i, 255)
+			hull(2+i, 200)
+		}
+		hull(0, 100)
+		if m := s.b.Matches()[0]; len(m.Damage) != want {
+			t.Errorf("%d ships between: %d losses, not %d", between, len(m.Damage), want)
 		}
 	}
 }
