@@ -196,7 +196,7 @@ func (b *Builder) comes(d *dissect.Datagram) {
 func (b *Builder) Close() error {
 	b.endLap()
 	for _, host := range slices.SortedFunc(maps.Keys(b.hosts), netip.AddrPort.Compare) {
-		b.hosts[host].settleKills(math.Inf(1))
+		b.hosts[host].settles()
 	}
 	return nil
 }
@@ -322,6 +322,7 @@ type game struct {
 	told      bool                    // clients tell of damage
 	later     map[int]*HostSays       // scores after the end of the match, by player
 	closed    bool                    // the host has said that it closes the game
+	final     bool                    // no record of the match follows
 	log       []*Event                // as m.Events, in the order in which they were found
 	nameless  map[int][]nameless      // by player
 	accidents map[int]accident
@@ -346,13 +347,19 @@ func (g *game) begin() {
 	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[string]hashSeen{}
 	g.accidents, g.unarmed = map[int]accident{}, map[int]*unarmed{}
 	g.log, g.nameless, g.rates = nil, map[int][]nameless{}, map[rateKey]*rateState{}
-	g.teams, g.scored, g.closed, g.followed, g.empty, g.guessed, g.told = false, false, false, false, false, false, false
+	g.teams, g.scored, g.closed, g.followed, g.empty, g.guessed, g.told, g.final = false, false, false, false, false, false, false, false
 	g.later, g.restarted, g.goneIn = map[int]*HostSays{}, nil, 0
+}
+
+// settles takes note that no record of the match follows.
+func (g *game) settles() {
+	g.final = true
+	g.settleKills(math.Inf(1))
 }
 
 // close ends the match for good.
 func (g *game) close() {
-	g.settleKills(math.Inf(1))
+	g.settles()
 	if g.m.played() {
 		g.finish()
 		g.b.keep(g.m)

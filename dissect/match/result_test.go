@@ -3,6 +3,7 @@ package match_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -251,6 +252,40 @@ func TestResults(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+// TestSilentNamesake has a second Ann who comes when nothing is heard of the first.
+// They are one player if the first is never heard again, which only the end tells.
+// Matches that are shown before change nothing.
+func TestSilentNamesake(t *testing.T) {
+	const (
+		begin = duel + "Ann#2 joins\nAnn#2 flies"
+		one   = "unknown: Unknown: nobody scored; the capture ends before the match does; kills; Ann 0/0; Ben 0/0"
+		two   = one + "; Ann 0/0"
+	)
+	quiet := strings.Repeat("\nBen is there", 20)
+	for _, tt := range []struct{ name, play, before, after string }{
+		{"heard again", begin + quiet + "\nAnn is there\nAnn#2 is there", two, two},
+		{"never heard again", begin + quiet + "\nAnn#2 is there", two, one},
+		{"leaves", duel + "Ann leaves\nAnn#2 joins" + quiet + "\nAnn#2 is there", one, one},
+	} {
+		for _, live := range []bool{false, true} {
+			s := newStage(t)
+			for line := range strings.SplitSeq(tt.play, "\n") {
+				s.play(line)
+				if live {
+					s.b.Matches()
+				}
+			}
+			before := outcomes(s.b.Matches())
+			if err := s.b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if after := outcomes(s.b.Matches()); !slices.Equal(before, []string{tt.before}) || !slices.Equal(after, []string{tt.after}) {
+				t.Errorf("%s, shown before: %v: got\n%q, and at the end\n%q", tt.name, live, before, after)
+			}
+		}
 	}
 }
 

@@ -333,7 +333,8 @@ func (g *game) unite(a, b int) int {
 }
 
 // rejoin makes one of players of one name of whom the second came after the first
-// had left. Two who are there at once are two people.
+// had left. Two who are there at once are two people. A silence can end until the
+// match is final, and nothing makes two of one again.
 func (g *game) rejoin() {
 	first := map[string]int{}
 	for i := 0; i < len(g.m.Players); i++ {
@@ -353,7 +354,7 @@ func (g *game) rejoin() {
 		case *p.Joined < *q.Joined:
 			p, q = q, p // q came first
 		}
-		if q.Left == nil || *q.Left > *p.Joined {
+		if q.Left == nil || *q.Left > *p.Joined || q.LeftHow == LeftSilent && !g.final {
 			continue
 		}
 		one := &g.m.Players[g.unite(before, i)]
