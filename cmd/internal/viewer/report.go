@@ -3,6 +3,8 @@ package viewer
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -95,10 +97,8 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		if counted != nil {
 			counted(p)
 		}
-		for range b.Matches() {
-			files = append(files, i)
-		}
-		all = append(all, b.Matches()...)
+		one := match.Merge([]match.Recording{{Files: []string{filepath.Base(name)}, Matches: b.Matches()}}) // says where it was recorded
+		all, files = append(all, one...), append(files, slices.Repeat([]int{i}, len(one))...)
 	}
 	return all, files, nil
 }
