@@ -84,13 +84,6 @@ func (r *rates) take(now time.Time, addr netip.Addr) bool {
 // lacks reports whether there is no room for an address.
 func (r *rates) lacks(addr netip.Addr) bool { return r.by[addr] == nil && len(r.by) >= r.limit }
 
-// charge takes the cost of an address's traffic beyond its rate.
-func (r *rates) charge(now time.Time, addr netip.Addr, n float64) {
-	if b := r.by[addr]; b != nil {
-		b.charge(now, n)
-	}
-}
-
 // forget drops the buckets that are full by now: forgetting them changes
 // nothing.
 func (r *rates) forget(now time.Time) {

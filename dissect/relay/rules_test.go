@@ -86,13 +86,6 @@ func TestRates(t *testing.T) {
 			t.Errorf("step %d: got %v", i, got)
 		}
 	}
-	r.charge(seconds(9), b, 2)
-	if r.take(seconds(9), b) || !r.take(seconds(10), b) {
-		t.Error("a charge has no effect, or too much")
-	}
-	if r.charge(seconds(10), c, 2); r.by[c] != nil {
-		t.Error("an address is remembered because it is charged")
-	}
 }
 
 // Each message to a client gives it room for nine acknowledgements of five bytes.
