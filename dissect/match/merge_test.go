@@ -120,6 +120,18 @@ func TestMergeApart(t *testing.T) {
 	}
 }
 
+// TestMergeEmpty: a match in which nobody is known to have played keeps its end.
+func TestMergeEmpty(t *testing.T) {
+	recording := func(file string) match.Recording {
+		over := 50.0
+		return match.Recording{Files: []string{file}, Matches: []*match.Match{{End: 60, Over: &over, EndedBy: "time up", Vantage: match.VantageHost}}}
+	}
+	got := match.Merge([]match.Recording{recording("a"), recording("b")})
+	if len(got) != 1 || len(got[0].Places) != 2 || got[0].Over == nil || *got[0].Over != 50 || got[0].EndedBy != "time up" {
+		t.Errorf("%d matches, the first %+v", len(got), got[0])
+	}
+}
+
 // TestPlayers has people who come back, and people of one name.
 func TestPlayers(t *testing.T) {
 	for _, tt := range []struct{ name, play, want string }{
