@@ -191,6 +191,9 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 			m, _ := v.Addr().Interface().(*Match)
 			return computed[parts[part]](m)
 		}
+		if kind == reflect.Slice {
+			c.Type, c.List = c.Type.Elem(), true
+		}
 	case c.Type == reflect.TypeFor[netip.AddrPort]():
 		c.text(func(v reflect.Value) string {
 			if a, _ := v.Interface().(netip.AddrPort); a.IsValid() {
@@ -330,6 +333,7 @@ type place struct {
 var computed = map[string]func(m *Match) any{
 	"seconds": func(m *Match) any { return m.End - m.Begin },
 	"ending":  func(m *Match) any { return m.Ending() },
+	"results": func(m *Match) any { return m.Results() },
 	"grounds": func(m *Match) any { return m.Grounds() },
 	"verdict": func(m *Match) any { return m.Verdict(m.NameOf) },
 }

@@ -39,24 +39,19 @@ func NewEvenings(names []string, all []*Match) (e Evenings) {
 func League(all []*Match) []Standing {
 	byName := map[string]*Standing{}
 	for _, m := range all {
-		flew := map[int]bool{}
-		for i := range m.Lives {
-			flew[m.Lives[i].Player] = true
-		}
-		for i := range m.Players {
-			p := &m.Players[i]
-			if !flew[i] && p.Kills+p.Deaths == 0 || p.Name == "" {
+		for _, r := range m.Results() {
+			if !r.Played {
 				continue
 			}
-			s := byName[p.Key()]
+			s := byName[r.Key]
 			if s == nil {
-				s = &Standing{Name: p.Name}
-				byName[p.Key()] = s
+				s = &Standing{Name: m.Players[r.Player].Name}
+				byName[r.Key] = s
 			}
 			s.Matches++
-			s.Kills += p.Kills
-			s.Deaths += p.Deaths
-			if m.Won(i) {
+			s.Kills += r.Kills
+			s.Deaths += r.Deaths
+			if r.Outcome == PlayerWon {
 				s.Wins++
 			}
 		}

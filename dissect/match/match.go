@@ -45,7 +45,7 @@ type Match struct {
 	_       wire.Untrusted `all:"ending" doc:"how the match ended, in words"`
 	_       wire.Untrusted `all:"verdict" doc:"the result in words"`
 	_       wire.Untrusted `all:"grounds,omitempty" doc:"what the result rests on, in words"`
-	Vantage int            `json:"captured_at,omitempty" page:"vantage" table:"captured_at+captured_at_host>_" as:"place" doc:"player at whose computer the capture was made|the capture was made at the host"` // index of the player who made the capture, VantageHost or VantageUnknown
+	Vantage int            `json:"captured_at,omitempty" page:"vantage" table:"captured_at+captured_at_host" as:"place" doc:"player at whose computer the capture was made|the capture was made at the host"` // index of the player who made the capture, VantageHost or VantageUnknown
 
 	// Leaders are several if they are equal, and empty if no player has any score or
 	// kill, and in a match with teams. LeadingTeam is nil without teams and if teams
@@ -53,16 +53,17 @@ type Match struct {
 	Leaders     []int `json:"leaders,omitempty" page:"=" table:"=" doc:"players with the highest score, or else the most kills, at the end of the match"`
 	LeadingTeam *int  `json:"leading_team,omitempty" page:"=" table:"=" doc:"of a match with teams"`
 
-	Players []Player  `json:"players" table:"=" index:"player" doc:"a player of a match"`
-	Lives   []Life    `json:"lives" table:"=" index:"life" doc:"a ship of a player, from its creation to its end"`
-	Kills   []Kill    `json:"kills" page:"=" table:"=" index:"kill" doc:"the loss of a ship"` // those without a killer too
-	Scores  []Score   `json:"scores" table:"=" index:"index" doc:"the score of a player or team, at each change that the host sends"`
-	Shots   []Shot    `json:"shots" table:"shots>Chat" index:"shot" doc:"a shot"`
-	Damage  []Damage  `json:"damage" table:"=" index:"index" doc:"damage to a ship"`
-	Chat    []Talk    `json:"chat" page:"=" table:"=" index:"index" doc:"a line of chat, once"`
-	Events  []Event   `json:"events" page:"="` // all that happened, in order
-	Lines   []Line    `json:"lines"`           // one for each address of a player
-	Unusual []Finding `json:"unusual" page:"="`
+	Players []Player       `json:"players" table:"=" index:"player" doc:"a player of a match"`
+	_       []PlayerResult `table:"results" index:"index" doc:"what a match was for a player: won or lost, and the numbers up to its end"`
+	Lives   []Life         `json:"lives" table:"=" index:"life" doc:"a ship of a player, from its creation to its end"`
+	Kills   []Kill         `json:"kills" page:"=" table:"=" index:"kill" doc:"the loss of a ship"` // those without a killer too
+	Scores  []Score        `json:"scores" table:"=" index:"index" doc:"the score of a player or team, at each change that the host sends"`
+	Shots   []Shot         `json:"shots" table:"shots>Chat" index:"shot" doc:"a shot"`
+	Damage  []Damage       `json:"damage" table:"=" index:"index" doc:"damage to a ship"`
+	Chat    []Talk         `json:"chat" page:"=" table:"=" index:"index" doc:"a line of chat, once"`
+	Events  []Event        `json:"events" page:"="` // all that happened, in order
+	Lines   []Line         `json:"lines"`           // one for each address of a player
+	Unusual []Finding      `json:"unusual" page:"="`
 
 	Places []Place `json:"places,omitempty" page:"=" doc:"recordings that show the match, the best first; all else is from that one"`
 

@@ -13,7 +13,7 @@ import (
 
 // Schema counts the changes of tables and their columns. Captures with tables of
 // another number are written again.
-const Schema = 2
+const Schema = 3
 
 // A Type is the type of a column.
 type Type uint8
