@@ -100,7 +100,7 @@ func classOf(r *dissect.Record) *ship.Class {
 
 // quoted returns an argument for a shell.
 func quoted(s string) string {
-	if strings.ContainsAny(s, " '&()$\"\\") {
+	if strings.ContainsAny(s, " '&()$\"\\;|<>*?#~`") {
 		return `"` + strings.NewReplacer(`"`, `\"`, "$", `\$`, "`", "\\`").Replace(s) + `"`
 	}
 	return s

@@ -60,6 +60,8 @@ type conforming struct {
 	matrix  bool
 	quiet   bool
 	known   baselining
+	start   starting
+	given   []string // flags that some cases need
 }
 
 func newConform(s cli.Streams) *cobra.Command {
@@ -135,6 +137,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.StringVar(&c.read, "read", "", "answer from this capture `FILE` instead of a run")
 	c.only.Define(cmd, "only", "", "with --read: judge all, or the contents of messages alone", "all", "all", "content")
 	c.known.define(fl)
+	c.start.define(fl)
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	cli.DefineColor(cmd, &c.color, "colours in the table")
 	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
@@ -161,6 +164,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	const most = 8
 	offline := c.list || c.matrix || c.read != ""
+	c.given = slices.DeleteFunc([]string{"--start"}, func(flag string) bool { return !set(flag[2:]) })
 	switch {
 	case c.clients < 2 || c.clients > most:
 		return fmt.Errorf("--clients %d: must be 2 to %d", c.clients, most)
@@ -172,6 +176,8 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--write records a run against a host; leave it out with --list, --read and --matrix")
 	case offline && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
 		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; leave them out")
+	case offline && (set("start") || set("start-within")):
+		return errors.New("--start starts a server for a run; leave it out with --list, --read and --matrix")
 	case c.read == "" && set("only"):
 		return errors.New("--only goes with --read")
 	case c.force && c.write == "":
@@ -191,7 +197,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 			}
 		}
 	}
-	return nil
+	return c.start.check(set)
 }
 
 // cases returns the cases that the words choose.
@@ -229,6 +235,8 @@ func (c *conforming) triable(word string) error {
 		switch reads := one.Reads(); {
 		case one.Profiles&profile == 0:
 			why = fmt.Sprintf("not for --profile %s, but for %s", c.profile.Value, strings.ReplaceAll(one.Profiles.String(), " ", " and "))
+		case one.With != "" && !slices.Contains(c.given, one.With):
+			why = "it needs " + one.With
 		case c.read != "" && !reads:
 			why = "a capture can't answer it; it needs a running host"
 		case c.read == "" && one.LeftOut != "" && reads:
@@ -280,6 +288,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if err != nil {
 		return err
 	}
+	s.Abort = c.start.abort(s.Abort)
 	interrupts := cli.NewInterrupts(s, 0, false).Lenient()
 	defer interrupts.Close()
 	ctx := interrupts.Context()
@@ -312,8 +321,14 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		}
 		progress.Show(fmt.Sprintf("%s tried, the last %s", plural.Count(tried, "case"), res.Case.ID))
 	}
-	rep, err := suite.Run(sockets.New(ctx, to), o)
+	c.start.s, c.start.to, c.start.o = s, to, o
+	defer c.start.end()
+	var rep *suite.Report
+	if err = c.start.begin(ctx); err == nil {
+		rep, err = suite.Run(sockets.New(ctx, to), o)
+	}
 	progress.Done()
+	c.start.judge(rep, list)
 	switch {
 	case file != nil && rep != nil:
 		err = errors.Join(err, recordRun(file, rep))
@@ -321,7 +336,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		dropRecording(file, c.write)
 	}
 	if err != nil {
-		return cli.Failed(errors.Join(err, discard(out)))
+		return c.start.status(errors.Join(err, discard(out)))
 	}
 	return c.report(s, out, rep)
 }
@@ -386,6 +401,7 @@ func (c *conforming) again(host string) string {
 	add(c.timeout != usualTimeout, "--timeout", c.timeout.String())
 	add(c.pass != "", "--password", "...")
 	add(c.hashes != "", "--checksums", quoted(c.hashes))
+	add(c.start.command != "", "--start", quoted(c.start.command))
 	add(c.master != "", "--master", c.master)
 	if c.remote {
 		words = append(words, "--yes-remote")

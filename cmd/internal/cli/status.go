@@ -17,10 +17,11 @@ const (
 	ExitOK        = 0
 	ExitFailed    = 1
 	ExitUsage     = 2
-	ExitDamaged   = 3  // the capture was cut short or its container is damaged
-	ExitDiffers   = 4  // replay or diff found differences, or conform a broken rule
-	ExitMalformed = 5  // --strict and something was malformed
-	ExitInternal  = 70 // a fault of the program itself, as EX_SOFTWARE in sysexits.h
+	ExitDamaged   = 3   // the capture was cut short or its container is damaged
+	ExitDiffers   = 4   // replay or diff found differences, or conform a broken rule
+	ExitMalformed = 5   // --strict and something was malformed
+	ExitInternal  = 70  // a fault of the program itself, as EX_SOFTWARE in sysexits.h
+	ExitSkip      = 125 // the server of conform --start never answered; git bisect run skips such a commit
 	ExitAborted   = 130
 )
 

@@ -1073,14 +1073,15 @@ func TestForwardedHaveSamples(t *testing.T) {
 	}
 }
 
-// Every case has a fault that it catches.
+// Every case has a fault that it catches. Those that need a flag have tests of their own: of the commands,
+// of package game, and TestFuzz.
 func TestEveryCaseCatches(t *testing.T) {
 	var caught []string
 	for _, ft := range allFaults() {
 		caught = append(caught, strings.Fields(ft.caught)...)
 	}
 	for _, c := range Cases() {
-		if c.LeftOut == "" && !slices.Contains(caught, c.ID) {
+		if c.LeftOut == "" && c.With == "" && !slices.Contains(caught, c.ID) {
 			t.Errorf("%s: no fault that it catches", c.ID)
 		}
 	}

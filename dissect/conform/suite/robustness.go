@@ -19,6 +19,7 @@ func robustnessCases() []Case {
 		{ID: "X-4", players: 2, client: (*T).joined, run: oddSizes},
 		{ID: "X-5", players: 2, client: (*T).joined, run: oddFragments},
 		{ID: "X-6", final: playersStay},
+		{ID: "X-7"}, // the program that has started the server answers it
 	}
 }
 

@@ -115,13 +115,25 @@ func (r *runner) await(p *awaited, usual time.Duration, enough func() bool) {
 	p.came, p.failed = p.came || came, p.failed || !came
 }
 
-// Run tries the cases on the host of a driver. The error wraps ErrNoHost if
-// there is none.
-func Run(d Driver, o Options) (*Report, error) {
+func newRunner(d Driver, o Options) *runner {
 	o.Clients = min(max(cmp.Or(max(o.Clients, 0), 3), 2), relay.MaxPlayers-1)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 2*time.Second)
 	o.Attempts = cmp.Or(max(o.Attempts, 0), 3)
-	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now(), takes: map[transport.Type]bool{}, expelled: map[*client]bool{}}
+	return &runner{d: d, o: o, seed: o.Seed, begun: d.Now(), takes: map[transport.Type]bool{}, expelled: map[*client]bool{}}
+}
+
+// Probe asks the host of a driver whether it is there. The error wraps ErrNoHost if it isn't.
+func Probe(d Driver, o Options) error {
+	r := newRunner(d, o)
+	defer r.shut()
+	return r.probe()
+}
+
+// Run tries the cases on the host of a driver. The error wraps ErrNoHost if
+// there is none.
+func Run(d Driver, o Options) (*Report, error) {
+	r := newRunner(d, o)
+	o = r.o
 	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat, at: d.Host()}
 	if err := r.probe(); err != nil {
 		r.shut()

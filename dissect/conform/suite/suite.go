@@ -97,6 +97,7 @@ type Case struct {
 	OpenBC       string // the documented difference of OpenBC, empty for none
 	OpenBCSource string // of that
 	LeftOut      string // why the case cannot be tried; empty if it can
+	With         string // the flag of conform that it needs; empty for none
 
 	needs   func(*T) error            // why the case cannot be tried; nil if it always can
 	asks    string                    // a query that the case begins with; empty for none
@@ -201,6 +202,8 @@ func (c *Case) say(line string) {
 		c.Timing = true
 	case "left out":
 		c.LeftOut = text
+	case "with":
+		c.With = text
 	case "openbc":
 		c.OpenBC, c.OpenBCSource = text, "docs/conform.md, An OpenBC server, case by case"
 	default:
@@ -316,6 +319,30 @@ func (r *Report) Failed() (n int) {
 		}
 	}
 	return n
+}
+
+// An Outcome is what became of a case that the caller of [Run] tries.
+type Outcome struct {
+	ID     string
+	Came   string // what broke the rule, empty if nothing did
+	More   []string
+	Skip   string // why it couldn't be tried
+	Frames []int
+	Took   time.Duration
+}
+
+// Add adds the result of a case that the caller of [Run] tries.
+func (r *Report) Add(o Outcome) {
+	all := Cases()
+	i := slices.IndexFunc(all, func(c *Case) bool { return c.ID == o.ID })
+	res := Result{Case: all[i], Attempts: 1, Took: o.Took, Frames: o.Frames}
+	switch {
+	case o.Skip != "":
+		res.Verdict, res.Why, res.Attempts = Skip, o.Skip, 0
+	case o.Came != "":
+		res.breaks(append([]string{o.Came}, o.More...), o.Frames, false)
+	}
+	r.Results = append(r.Results, res)
 }
 
 // listed returns what a baseline lists of a failed case.

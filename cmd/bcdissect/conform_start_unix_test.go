@@ -1,0 +1,101 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/verdicts"
+)
+
+// left reports whether a process goes on whose id a command has written to a file.
+func left(t *testing.T, name string) bool {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 { // one that has ended may be there until its parent asks for its status
+		if syscall.Kill(pid, 0) != nil {
+			return false
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return true
+}
+
+// A server that conform starts is tried once it answers, and nothing of it is left behind,
+// also if it ends in the run, or if the command starts more than the server.
+func TestConformStarts(t *testing.T) {
+	fixtures.System(t)
+	t.Parallel()
+	for _, tt := range []struct {
+		name, command string // %s is the address
+		status        int
+		verdicts      map[string]string
+	}{
+		{"sound", "sleep 1000 & echo $! >%[2]s; exec bcdissect relay --listen %[1]s --control none -T none", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
+		{"the shell ends", "bcdissect relay --listen %[1]s --control none -T none & echo $! >%[2]s", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
+		{"it crashes", "bcdissect relay --listen %[1]s --control none -T none & echo $! >%[2]s; sleep 0.5; kill -9 $!", cli.ExitDiffers, map[string]string{"X-7": "FAIL"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			at, pid := freePort(t), filepath.Join(t.TempDir(), "pid")
+			var out, errs bytes.Buffer
+			code := run([]string{
+				"conform", at.String(), "--start", fmt.Sprintf(tt.command, at, pid), "--profile", "playable", "--timeout", "500ms", "-T", "json", "J-1", "L-1", "X-6", "X-7",
+			}, cli.Streams{Out: &out, Err: &errs})
+			rep, err := verdicts.Read(&out)
+			if err != nil || code != tt.status {
+				t.Fatalf("status %d, %v: %s", code, err, errs.String())
+			}
+			for _, c := range rep.Cases {
+				if want, ok := tt.verdicts[c.ID]; ok && c.Verdict != want {
+					t.Errorf("%s is %s: %s", c.ID, c.Verdict, c.Why)
+				}
+			}
+			if left(t, pid) {
+				t.Error("a process goes on")
+			}
+		})
+	}
+}
+
+// A server that can't be tried has the status by which git bisect run skips a commit.
+func TestConformNeverStarts(t *testing.T) {
+	t.Parallel()
+	busy, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = busy.Close() })
+	for _, tt := range []struct{ name, host, command, want string }{
+		{"it ends", freePort(t).String(), "echo no map; exit 7", "bcdissect: the server: no map\nbcdissect: --start: the server ended before it answered (exit status 7)\n"},
+		{"it is silent", freePort(t).String(), "exec sleep 1000", "within 1s\n"},
+		{"another program answers", busy.LocalAddr().String(), "exec sleep 1000", "is in use (address already in use); end the program that has it, or give another port\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			code := run([]string{"conform", tt.host, "--start", tt.command, "--start-within", "1s", "--timeout", "500ms"}, cli.Streams{Out: &out, Err: &errs})
+			if code != cli.ExitSkip || !strings.HasSuffix(errs.String(), tt.want) || out.Len() > 0 {
+				t.Errorf("status %d: %s%s", code, errs.String(), out.String())
+			}
+		})
+	}
+}
