@@ -67,7 +67,7 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 		fmt.Fprintf(s.Err, "bcdissect: no browser was found; open this address in one\n")
 	}
 	fmt.Fprintf(s.Err, "bcdissect: Ctrl-C ends the page's server\n")
-	if err := page.Serve(l, interrupts.Stopped); err != nil {
+	if err := site.Serve(l, page, interrupts.Stopped); err != nil {
 		return cli.Failed(err)
 	}
 	return nil

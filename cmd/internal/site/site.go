@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -20,8 +19,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 // ErrAbsent is the error of a program that was built without the site.
@@ -65,14 +62,7 @@ func fromZip(b []byte, captures []string) (*Site, error) {
 // Address returns the address of the page on a server, which makes it open the
 // captures.
 func (s *Site) Address(at netip.AddrPort) string {
-	if at.Addr().IsUnspecified() {
-		local := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-		if at.Addr().Is6() && !at.Addr().Is4In6() {
-			local = netip.IPv6Loopback()
-		}
-		at = netip.AddrPortFrom(local, at.Port())
-	}
-	address := "http://" + at.String() + "/"
+	address := "http://" + Reachable(at).String() + "/"
 	for i, name := range s.captures {
 		sign := "&"
 		if i == 0 {
@@ -88,16 +78,11 @@ func (s *Site) place(i int) string { return "captures/" + s.secret + "/" + strco
 
 // ServeHTTP implements [http.Handler].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	Secure(http.HandlerFunc(s.serve)).ServeHTTP(w, r)
+}
+
+func (s *Site) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("X-Frame-Options", "DENY")
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
-		return
-	}
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	for i, file := range s.captures {
 		if strings.HasPrefix(name, s.place(i)) {
@@ -136,18 +121,4 @@ func (s *Site) capture(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	http.ServeContent(w, r, "", time.Time{}, f)
-}
-
-// Serve answers requests until the channel is closed.
-func (s *Site) Serve(l net.Listener, stopped <-chan struct{}) error {
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 16}
-	go func() {
-		defer cli.Guard()
-		<-stopped
-		_ = server.Close() // the page has loaded all its files
-	}()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }

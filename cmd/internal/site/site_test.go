@@ -51,7 +51,9 @@ func TestSite(t *testing.T) {
 	}
 	get := func(method, path string) (int, string, http.Header) {
 		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		r := httptest.NewRequest(method, path, nil)
+		r.Host = "127.0.0.1:80"
+		s.ServeHTTP(w, r)
 		return w.Code, w.Body.String(), w.Header()
 	}
 	for path, want := range map[string]string{"/": "<p>page", "/index.html": "<p>page", "/a.js": "1", "/b.wasm": "\x00asm", "/" + file: "capture"} {
@@ -110,4 +112,22 @@ func TestHandOver(t *testing.T) {
 func exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
+}
+
+// A page of another site can give its name this computer's address (DNS rebinding). It
+// gets nothing.
+func TestHost(t *testing.T) {
+	served := Secure(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("secret")) }))
+	for host, want := range map[string]int{
+		"127.0.0.1:8080": 200, "[::1]:8080": 200, "192.0.2.7": 200, "localhost:8080": 200, "LOCALHOST": 200,
+		"evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example:80": 421, "": 421,
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		served.ServeHTTP(w, r)
+		if w.Code != want || (want != 200) != !strings.Contains(w.Body.String(), "secret") {
+			t.Errorf("host %q: %d, %q", host, w.Code, w.Body)
+		}
+	}
 }
