@@ -61,6 +61,9 @@ type Builder struct {
 	// host's score change has named the killer, no further report is expected, or
 	// Close was called. It must not keep the kill.
 	OnKill func(*Match, *Kill)
+	// OnSample, if set, is given each sample of a flight, by the index of its life, and
+	// Life.Track stays empty: for watchers who keep flights elsewhere.
+	OnSample func(*Match, int, *Sample)
 
 	origin   time.Time
 	hosts    map[netip.AddrPort]*game
@@ -219,6 +222,22 @@ func (b *Builder) Matches() []*Match {
 		all[0].Evicted.add("matches", b.lost-all[0].Evicted["matches"])
 	}
 	return all
+}
+
+// Watch returns the matches so far, for a report that follows them while they're
+// played. Unlike Matches it decides nothing that the next records may still decide. It
+// hands over the matches that have ended: no later call returns them.
+func (b *Builder) Watch() (ended, open []*Match) {
+	b.finished = true
+	ended, b.matches = b.matches, nil
+	for _, host := range slices.SortedFunc(maps.Keys(b.hosts), netip.AddrPort.Compare) {
+		if g := b.hosts[host]; g.m.played() {
+			g.flushTracks()
+			g.figures()
+			open = append(open, g.m)
+		}
+	}
+	return ended, open
 }
 
 // Current returns the matches that are going on, by host. Values computed at
@@ -625,15 +644,19 @@ func (g *game) next(why string) {
 
 // finish computes the parts of a match that follow from others.
 func (g *game) finish() {
+	g.settleEnds(math.Inf(1))
+	g.flushTracks()
+	g.figures()
+}
+
+// figures computes what follows from the records so far.
+func (g *game) figures() {
 	m := g.m
 	m.Name = g.b.names[g.host]
-	g.settleEnds(math.Inf(1))
 	for i, s := range g.state {
-		l := &m.Lives[i]
 		if !s.over {
-			l.End = m.End
+			m.Lives[i].End = m.End
 		}
-		g.flushTrack(i)
 	}
 	links := g.b.meter.Links()
 	g.silent(links)

@@ -94,7 +94,9 @@ func (g *game) keep(i int, s *Sample) {
 	for k := range t.low {
 		t.low[k], t.high[k] = math.Inf(-1), math.Inf(1)
 	}
-	if g.room(itemSamples) {
+	if g.b.OnSample != nil {
+		g.b.OnSample(g.m, i, s)
+	} else if g.room(itemSamples) {
 		l := &g.m.Lives[i]
 		l.Track = append(l.Track, *s)
 	}
@@ -105,6 +107,13 @@ func (g *game) flushTrack(i int) {
 	if t := &g.state[i].track; t.pending {
 		last := t.last
 		g.keep(i, &last)
+	}
+}
+
+// flushTracks puts the last sample of each ship into its track.
+func (g *game) flushTracks() {
+	for i := range g.state {
+		g.flushTrack(i)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 // A Model writes the match model, and other structs, by their columns.
 type Model struct {
 	Output  string              // such as match.JSON
-	Without string              // a column that is left out
+	Without []string            // columns that are left out, in all structs
 	Plain   bool                // texts are as in all other JSON, not as package encoding/json has them
 	Text    func(string) string // changes texts; may be nil
 
@@ -37,6 +38,43 @@ func (w *Model) write(to io.Writer, v any) error {
 func (w *Model) Append(dst []byte, v any) []byte {
 	w.columns = map[reflect.Type][]match.Column{}
 	return w.value(dst, reflect.ValueOf(v), &match.Column{})
+}
+
+// Parts takes a match apart: a struct of its own columns, which v is or points to. list
+// is told how many items a list of structs has, and returns the first one that item
+// wants. value gets each column that is no such list. They may not keep the text.
+func (w *Model) Parts(m *match.Match, v any, value func(name string, text []byte), list func(name string, n int) (from int), item func(name string, i int, text []byte)) {
+	if w.columns == nil {
+		w.columns = map[reflect.Type][]match.Column{}
+	}
+	w.match = m
+	of := reflect.Indirect(reflect.ValueOf(v))
+	var text []byte
+	all := w.of(of.Type())
+	for i := range all {
+		c := &all[i]
+		x := c.Value(m, of)
+		switch {
+		case !x.IsValid() || slices.Contains(w.Without, c.Name):
+		case c.List && c.Type.Kind() == reflect.Struct:
+			for k := list(c.Name, x.Len()); k < x.Len(); k++ {
+				text = w.value(text[:0], x.Index(k), c)
+				item(c.Name, k, text)
+			}
+		default:
+			text = w.value(text[:0], x, c)
+			value(c.Name, text)
+		}
+	}
+}
+
+// AppendItem appends a struct of a match: as an object, or as a row of its values.
+func (w *Model) AppendItem(dst []byte, m *match.Match, v any, row bool) []byte {
+	if w.columns == nil {
+		w.columns = map[reflect.Type][]match.Column{}
+	}
+	w.match = m
+	return w.value(dst, reflect.ValueOf(v).Elem(), &match.Column{Rows: row})
 }
 
 // of returns the columns of a struct.
@@ -95,7 +133,7 @@ func (w *Model) object(dst []byte, v reflect.Value) []byte {
 	for i := range all {
 		c := &all[i]
 		x := c.Value(w.match, v)
-		if !x.IsValid() || c.Name == w.Without {
+		if !x.IsValid() || slices.Contains(w.Without, c.Name) {
 			continue
 		}
 		group, name, within := strings.Cut(c.Name, ".")

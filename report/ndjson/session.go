@@ -12,7 +12,7 @@ import (
 func Session(w io.Writer, all []*match.Match, o match.Evenings, tracks bool) error {
 	m := Model{Output: match.JSON}
 	if !tracks {
-		m.Without = "track"
+		m.Without = []string{"track"}
 	}
 	return m.write(w, &session{Schema, o.Captures, all, o.League})
 }

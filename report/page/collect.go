@@ -71,6 +71,13 @@ func collect(all []*match.Match, o match.Evenings, c *columns) *pageData {
 	return d
 }
 
+// Live returns a match as the page shows it, for a model with the output
+// [match.Page]. Columns and flights aren't in it: their lengths are 0.
+func Live(m *match.Match) any {
+	p := collectMatch(m, nil, nil)
+	return &p
+}
+
 func collectMatch(m *match.Match, flights map[*match.Life][]match.Sample, c *columns) pageMatch {
 	p := pageMatch{
 		Match: m, Mission: mission(m.Mission.Raw()), Rules: rules(&m.Rules), Origin: m.Origin.UnixMilli(), Teams: teams(m), Shots: len(m.Shots),

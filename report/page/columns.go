@@ -12,8 +12,11 @@ import (
 // script reads the columns in the order in which they were written.
 type columns struct{ bytes []byte }
 
-// add writes a column for each of some numbers of rows.
+// add writes a column for each of some numbers of rows. Nil columns take none.
 func add[T any](c *columns, rows []T, numbers ...func(row *T) int64) {
+	if c == nil {
+		return
+	}
 	for _, number := range numbers {
 		last := int64(0)
 		for i := range rows {
