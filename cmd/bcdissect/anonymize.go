@@ -22,8 +22,8 @@ game and datagrams in IP fragments. Bytes of no known field and malformed
 messages become zeros; the summary counts them.
 
 In the end it searches OUT for every original value in every encoding, and blanks
-the messages that hold one. Without --key the pseudonyms are other
-ones each time. See docs/captures.md.`,
+the messages that hold one. Without --key the pseudonyms are other ones each
+time. 'bcdissect help captures' says more.`,
 		Example: `  bcdissect anonymize battle.pcap anonymous.pcapng
   bcdissect anonymize day1.pcap.gz day2.pcap.gz -w both.pcapng
   bcdissect anonymize battle.pcap anonymous.pcapng --key my.key`,

@@ -20,7 +20,7 @@ type baselining struct {
 }
 
 func (b *baselining) define(fl *pflag.FlagSet) {
-	fl.StringVar(&b.name, "baseline", "", "accept what this `FILE` lists, and fail only on more; see docs/replay.md")
+	fl.StringVar(&b.name, "baseline", "", "accept what this `FILE` lists, and fail only on more; see 'bcdissect help replay'")
 	fl.BoolVar(&b.write, "write-baseline", false, "write what was found to the file of --baseline, and accept it")
 }
 

@@ -49,7 +49,7 @@ feel: how long joins and chat took, how long ships stood still, and which ship
 updates and chat lines never came.
 
 Without --script the bots do what --seed says: the same seed makes the same
-game. A script names each step. See docs/bots.md.
+game. A script names each step.
 
 At most 16 bots play at once. Each sends ten ship updates a second, at most 20
 other actions, and never more than 200 datagrams.`,
@@ -82,7 +82,7 @@ other actions, and never more than 200 datagrams.`,
 	fl.StringVar(&b.script, "script", "", "TOML `FILE` with the steps of each bot")
 	fl.Var(&b.dialect, "dialect", "how the bots write; mixed = by turns")
 	fl.StringVar(&b.pass, "password", "", "`PASSWORD` of the game")
-	fl.StringVar(&b.hashes, "checksums", "", "`FILE` of hashes that the bots' files have; see docs/conform.md")
+	fl.StringVar(&b.hashes, "checksums", "", "`FILE` of hashes that the bots' files have; see 'bcdissect help conform'")
 	fl.BoolVar(&b.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
 	fl.VarP(&b.format, "format", "T", "form of the report")
 	fl.StringVarP(&b.output, "output", "o", "", "write the report to this `FILE`")

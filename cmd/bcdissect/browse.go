@@ -24,7 +24,7 @@ func newBrowse(s cli.Streams) *cobra.Command {
 		Long: `Browse shows a list of messages, the fields of one of them, and its bytes, with
 those of the chosen field marked. Filters and a search find messages; keys
 follow a player or an object, and copy a command that decodes the message. ?
-lists all keys; docs/browse.md describes the screen.
+lists all keys.
 
 FILE is as for read. It is read again for each part that is shown, so memory
 stays small for large captures. Standard input is copied to a temporary file.`,

@@ -18,7 +18,7 @@ func newConfig(s cli.Streams) *cobra.Command {
 		Short: "Show the settings in effect and their origin",
 		Long: `Config shows the settings of the configuration file and of the environment with
 their origin, and checks them: files of definitions, and presets of filters and
-columns, which -Y @NAME and -e @NAME use. See docs/config.md.`,
+columns, which -Y @NAME and -e @NAME use.`,
 		Example: `  bcdissect config
   bcdissect read battle.pcap -Y '@kills and player == "Bot0"' -e @ships`,
 		Args: cobra.NoArgs,

@@ -71,7 +71,7 @@ func newConform(s cli.Streams) *cobra.Command {
 		Short: "Try a running host with a suite of cases",
 		Long: `Conform connects scripted clients to a running host and tries numbered cases:
 each is one rule of the game with its source. A failed case shows what was
-expected and what came, and the command that repeats it. See docs/conform.md.
+expected and what came, and the command that repeats it.
 
 The game should be empty: other players change the results. The clients leave
 when the run ends, and send at most 50 datagrams a second each, unless a case
@@ -127,7 +127,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.BoolVar(&c.long, "long", false, "also T-31, which takes some minutes")
 	fl.DurationVar(&c.timeout, "timeout", usualTimeout, "time to wait for an answer")
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
-	fl.StringVar(&c.hashes, "checksums", "", "`FILE` of hashes that the clients' files have; see docs/conform.md")
+	fl.StringVar(&c.hashes, "checksums", "", "`FILE` of hashes that the clients' files have; see 'bcdissect help conform'")
 	fl.StringVar(&c.master, "master", "", "listen on this `ADDRESS` as the host's master server, for L-8")
 	fl.BoolVar(&c.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
 	fl.StringVarP(&c.write, "write", "w", "", "record the run to this `FILE` (pcapng), each frame commented with its case")

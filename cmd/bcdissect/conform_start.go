@@ -36,7 +36,7 @@ type starting struct {
 }
 
 func (l *starting) define(fl *pflag.FlagSet) {
-	fl.StringVar(&l.command, "start", "", "start the server by this shell `COMMAND`, and end it after the run; see docs/test-your-server.md")
+	fl.StringVar(&l.command, "start", "", "start the server by this shell `COMMAND`, and end it after the run; see 'bcdissect help test-your-server'")
 	fl.DurationVar(&l.within, "start-within", startsWithin, "with --start: time until the server must answer")
 }
 

@@ -42,8 +42,7 @@ Clocks, retransmissions, acknowledgements, keepalives and the division into
 datagrams are not compared. Times are shown; --timing makes them differences.
 
 If a file is an anonymised copy, names, chat and other text are compared by
-length alone. The exit status is 0 if the files are equal and 4 if not. See
-docs/diff.md.`,
+length alone. The exit status is 0 if the files are equal and 4 if not.`,
 		Example: `  bcdissect diff host.pcap client.pcap
   bcdissect diff host.pcap client.pcap --common --timing 100ms
   bcdissect diff stock.pcapng openbc.pcapng -Y 'name != "StateUpdate"'

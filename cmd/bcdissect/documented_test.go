@@ -20,20 +20,23 @@ import (
 // sharedFlags is the document of the flags that several commands share.
 const sharedFlags = "docs/flags.md"
 
-// commandRow is a row of README's table of commands, such as
-// | `diff A B` | compare two captures | [diff](docs/diff.md) |.
+// commandTable is the document with the tables of commands.
+const commandTable = "docs/README.md"
+
+// commandRow is a row of these tables, such as
+// | `diff A B` | compare two captures | [diff](diff.md) |.
 var commandRow = regexp.MustCompile("(?m)^\\| `([a-z]+)[^`]*` \\|.*\\|$")
 
 // commandPages returns the text of the documents of each command: its rows in
-// README's table, and the documents that they link to.
+// the table of commands, and the documents that they link to.
 func commandPages(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	for _, row := range commandRow.FindAllStringSubmatch(readPage(t, "README.md"), -1) {
+	for _, row := range commandRow.FindAllStringSubmatch(readPage(t, commandTable), -1) {
 		text := row[0]
 		for _, link := range docLink.FindAllStringSubmatch(row[0], -1) {
 			path, _, _ := strings.Cut(link[1], "#")
-			text += "\n" + readPage(t, path)
+			text += "\n" + readPage(t, "docs/"+path)
 		}
 		pages[row[1]] += "\n" + text
 	}
@@ -50,7 +53,7 @@ func readPage(t *testing.T, name string) string {
 	return strings.ReplaceAll(string(b), "\r\n", "\n")
 }
 
-// Every command has a row in README's table that leads to its document. There,
+// Every command has a row in the table of commands that leads to its document. There,
 // or in the document of shared flags, are its subcommands, its flags, and the
 // forms of its report.
 func TestCommandsDocumented(t *testing.T) {
@@ -59,9 +62,9 @@ func TestCommandsDocumented(t *testing.T) {
 		switch text := pages[cmd.Name()]; {
 		case cmd.Hidden, cmd.Name() == "help":
 		case text == "":
-			t.Errorf("%s: README.md has no row for it under Commands", cmd.Name())
+			t.Errorf("%s: %s has no row for it under Commands", cmd.Name(), commandTable)
 		case !regexp.MustCompile("(?m)bcdissect " + cmd.Name() + "\\b|^#.*\\b" + cmd.Name() + "\\b").MatchString(text):
-			t.Errorf("%s: its row in README.md leads to no document with the command %q", cmd.Name(), cmd.CommandPath())
+			t.Errorf("%s: its row in %s leads to no document with the command %q", cmd.Name(), commandTable, cmd.CommandPath())
 		default:
 			undocumented(t, cmd, text, shared)
 		}
@@ -80,18 +83,18 @@ func undocumented(t *testing.T, cmd *cobra.Command, text, shared string) {
 		flag := regexp.MustCompile(`(?m)(^|[^\w-])(` + names + `)($|[^\w-])`)
 		common := slices.Contains(cli.GroupedFlags(), f.Name) && flag.MatchString(shared)
 		if !f.Hidden && !common && !flag.MatchString(text) {
-			t.Errorf("%s --%s: neither the documents in README's row of the command nor %s name it", cmd.CommandPath(), f.Name, sharedFlags)
+			t.Errorf("%s --%s: neither the documents in its row of %s nor %s name it", cmd.CommandPath(), f.Name, commandTable, sharedFlags)
 		}
 	})
 	for _, form := range formsOf(cmd) {
 		if !regexp.MustCompile(`-T ` + form + `\b`).MatchString(text + shared) {
-			t.Errorf("%s -T %s: neither the documents in README's row of the command nor %s name it", cmd.CommandPath(), form, sharedFlags)
+			t.Errorf("%s -T %s: neither the documents in its row of %s nor %s name it", cmd.CommandPath(), form, commandTable, sharedFlags)
 		}
 	}
 	for _, sub := range cmd.Commands() {
 		_, path, _ := strings.Cut(sub.CommandPath(), " ")
 		if !sub.Hidden && !strings.Contains(text, path) {
-			t.Errorf("%s: the documents in README's row of the command do not name it", sub.CommandPath())
+			t.Errorf("%s: the documents in its row of %s do not name it", sub.CommandPath(), commandTable)
 		}
 		undocumented(t, sub, text, shared)
 	}

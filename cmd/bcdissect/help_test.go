@@ -35,6 +35,9 @@ func TestHelp(t *testing.T) {
 			if !slices.IsSorted(at) || len(at) < 2 {
 				t.Errorf("usage, examples and groups are not in order:\n%s", text)
 			}
+			if strings.Contains(text, "docs/") {
+				t.Errorf("it names a file that users don't have; name the topic of \"bcdissect help\":\n%s", text)
+			}
 			if strings.Contains(text, "`") || strings.Contains(text, "stringArray") {
 				t.Errorf("a flag has no name for its value:\n%s", text)
 			}

@@ -19,7 +19,7 @@ func newMeasure(s cli.Streams) *cobra.Command {
 game, with the frames behind each: messages in a datagram, times between
 repetitions, times between updates of each ship for each receiver, at rest and
 cloaked, the steps of a join, the host's copies of each opcode, and the start
-indices of subsystem blocks of each class. See docs/measure.md.`,
+indices of subsystem blocks of each class.`,
 		Example: `  bcdissect measure evening.pcap
   bcdissect measure packet_trace.log
   bcdissect measure evening.pcap -T json | jq '.figures[].name'`,

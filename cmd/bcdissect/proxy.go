@@ -46,7 +46,7 @@ to impair one direction; repeat the flag for the other.
 
 Only programs on this computer can connect, unless -l names another address.
 Ctrl-C ends the connection to the host and completes the file of -w; a second
-Ctrl-C aborts. See docs/proxy.md.`,
+Ctrl-C aborts.`,
 		Example: `  bcdissect proxy game.example.org
   bcdissect proxy game.example.org -w evening.pcapng -T none
   bcdissect proxy 192.0.2.7:22102 --dashboard
@@ -69,7 +69,7 @@ Ctrl-C aborts. See docs/proxy.md.`,
 	fl.StringVarP(&p.listen, "listen", "l", "127.0.0.1:"+server.GamePort, "`ADDRESS` and UDP port to listen on; 0.0.0.0:22101 also serves other computers")
 	fl.StringVar(&p.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
 	p.recording.Define(cmd, "record the datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
-	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
+	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see 'bcdissect help dashboard'")
 	p.defineUser(cmd)
 	p.tap = cli.NewChoice(string(proxy.AtHost), string(proxy.AtHost), string(proxy.AtRouter), string(proxy.AtClient))
 	fl.StringArrayVar(&p.impair, "impair", nil, "make the line bad: `PROPERTIES` such as loss=5%,delay=40ms,seed=7; repeatable")

@@ -22,7 +22,7 @@ func newRead(s cli.Streams) *cobra.Command {
 		Short: "Decode captures and report every message",
 		Long: `Read decodes capture files and reports every message in them.
 
-FILE is pcap, pcapng or a log (see docs/logs.md), plain, gzip or zstd; "-" is
+FILE is pcap, pcapng or a log ('bcdissect help logs'), plain, gzip or zstd; "-" is
 standard input. Several files are merged by time. Undecodable bytes are part of
 the report and change the exit status only with --strict.`,
 		Example: `  bcdissect read battle.pcap

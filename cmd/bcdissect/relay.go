@@ -58,7 +58,7 @@ kills.
 
 Events go to standard error. With -T every message is also reported, like live
 traffic, and with -w recorded. Ctrl-C disconnects all players and ends the
-program; a second Ctrl-C aborts. See docs/relay.md.`,
+program; a second Ctrl-C aborts.`,
 		Example: `  bcdissect relay --name 'Friday night' --system Poseidon
   bcdissect relay --listen 192.168.1.5:22102 --players 4 --password tranya
   bcdissect relay -w evening.pcapng -T table -Y Chat`,
@@ -108,7 +108,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
 	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML `FILE`, written every minute")
 	fl.StringVar(&h.bans, "bans", "", "`FILE` of banned addresses, one a line, 255 for any number; read again on SIGHUP")
-	fl.StringVar(&h.checksums, "checksums", "", "`FILE` of hashes that players' files must have; see docs/relay.md")
+	fl.StringVar(&h.checksums, "checksums", "", "`FILE` of hashes that players' files must have; see 'bcdissect help relay'")
 	fl.StringVar(&h.control, "control", "", "`SOCKET` for 'relay ctl', or none; by default PORT.sock in a folder of the user")
 	fl.StringVar(&h.metrics, "metrics", "", "serve metrics for Prometheus on this port or `ADDRESS`")
 	h.defineUser(cmd)

@@ -54,7 +54,7 @@ copies; -V lists every difference with its frame.
 A host of a known kind, such as OpenBC, is compared with a model of that kind,
 and its documented differences are named instead of counted; --against stock
 compares it with the stock game's host. Messages from a host's own simulation
-cannot be compared. See docs/replay.md.
+cannot be compared.
 
 With --handshake it draws the join of each client as a ladder instead: its
 messages with their times, and where and why it stopped.
@@ -107,7 +107,7 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.IntVar(&r.players, "player-limit", 0, "limit of `N` players, 1 to 16")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
-	fl.StringVar(&r.hashes, "checksums", "", "with --to: `FILE` of hashes that the clients' files have; see docs/conform.md")
+	fl.StringVar(&r.hashes, "checksums", "", "with --to: `FILE` of hashes that the clients' files have; see 'bcdissect help conform'")
 	r.known.define(fl)
 	fl.BoolVarP(&r.verbose, "verbose", "V", false, "table: each difference with its frame and fields")
 	fl.BoolVar(&r.joins, "handshake", false, "draw each client's join as a ladder, with where it stopped")

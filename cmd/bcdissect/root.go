@@ -106,24 +106,20 @@ func newRoot(s cli.Streams) *cobra.Command {
 	var fields bool
 	cmd := &cobra.Command{
 		Use:   "bcdissect",
-		Short: "Read the multiplayer traffic of Star Trek: Bridge Commander",
-		Long: `bcdissect reads captures and live traffic of the multiplayer protocol of Star
-Trek: Bridge Commander: it finds the game's datagrams, deciphers them, puts
-fragments together and decodes every message, as a table, as JSON or as a
-histogram.`,
+		Short: "Wireshark for Star Trek: Bridge Commander",
+		Long: `Record your multiplayer game, and bcdissect turns it into a replay you can
+watch, a score sheet, and a line for every message between players and host.`,
 		Example: `  bcdissect demo                           try it on a recorded match
-  bcdissect read capture.pcap              every message, a line each
-  bcdissect read capture.pcap -V           all fields, with offsets and bytes
-  bcdissect read capture.pcap -T json      one JSON object a line, for jq
-  bcdissect browse capture.pcap            the same on the whole terminal
-  bcdissect session capture.pcap           players, ships, kills and chat
-  bcdissect stats capture.pcap             opcodes, directions and bytes
-  bcdissect replay capture.pcap            compare its host with the original
-  bcdissect live                           the same while people play
-  bcdissect decode 01D73368C3BF76DB        a single datagram in hex
-  bcdissect encode lines.json              its JSON back into hex
-  bcdissect opcodes TorpedoFire            the reference of one message
-  bcdissect -G speed                       fields with "speed" in their names`,
+  bcdissect proxy HOST -w game.pcapng      record your own game
+  bcdissect session game.pcapng            see who played, and who won
+  bcdissect web game.pcapng                watch the match in your browser
+  bcdissect read game.pcapng               list every message
+  bcdissect stats --network game.pcapng    find out who lagged
+  bcdissect live                           watch the messages of a running game
+  bcdissect relay --name 'Friday night'    host a game
+  bcdissect conform HOST:PORT              test your own server
+  bcdissect opcodes TorpedoFire            look up a message
+  bcdissect -G speed                       look up fields by a word`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       cli.Version(),
@@ -145,8 +141,20 @@ histogram.`,
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.Err)
-	cmd.AddCommand(newDemo(s), newRead(s), newBrowse(s), newLive(s), newProxy(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newDiff(s), newMeasure(s), newAnonymize(s), newTables(s), newWeb(s),
-		newWireshark(s), newRelay(s), newQuery(s), newConform(s), newBots(s), newDecode(s), newEncode(s), newOpcodes(s), newSchema(s), newConfig(s), newVersion(s))
+	add := func(title string, commands ...*cobra.Command) {
+		cmd.AddGroup(&cobra.Group{ID: title, Title: title})
+		for _, c := range commands {
+			c.GroupID = title
+		}
+		cmd.AddCommand(commands...)
+	}
+	add("Watch a match", newDemo(s), newSession(s), newWeb(s))
+	add("Record a game", newProxy(s), newLive(s), newInterfaces(s))
+	add("Inspect messages", newRead(s), newBrowse(s), newStats(s), newWireshark(s), newOpcodes(s), newDecode(s), newEncode(s))
+	add("Run a server", newRelay(s), newQuery(s))
+	add("Test a server", newConform(s), newBots(s), newReplay(s), newMeasure(s), newDiff(s))
+	add("Share and export", newAnonymize(s), newTables(s))
+	cmd.AddCommand(newConfig(s), newSchema(s), newVersion(s))
 	cli.Arrange(cmd)
 	return cmd
 }

@@ -21,7 +21,7 @@ func newSchema(s cli.Streams) *cobra.Command {
 		Short: "Print the JSON Schema of a command's output",
 		Long: `Schema prints the JSON Schema (draft 2020-12) of a command's -T json output: of
 one line if the command writes several. Without COMMAND it lists the commands.
-docs/schema holds the same schemas; --define adds the messages of a mod.
+--define adds the messages of a mod.
 
 --empty prints a line that has every key, with null for a value. Put it before
 the lines of a capture for an engine that learns its columns from the first

@@ -17,8 +17,7 @@ players, kills and chat, all records, ship updates, connections, and a table for
 each message. A file is a partition: DIR/kills/capture=evening/part.parquet.
 
 Adding a capture adds files. Captures that are there are skipped; a capture with
-a row in the table captures is there as a whole. See docs/tables.md for columns
-and queries.`,
+a row in the table captures is there as a whole.`,
 		Example: `  bcdissect tables league *.pcap.gz
   duckdb -c "select name, count(*) from 'league/records/*/*.parquet' group by 1"
   bcdissect tables league *.pcap.gz -T csv

@@ -20,8 +20,7 @@ func newWireshark(s cli.Streams) *cobra.Command {
 message. Arguments after -- are for Wireshark. Nothing has to be installed.
 
 Install puts a plugin, a profile with colour rules and columns, and a live
-capture into your own folders of Wireshark, so that it shows the game by itself.
-See docs/wireshark.md.`,
+capture into your own folders of Wireshark, so that it shows the game by itself.`,
 		Example: `  bcdissect wireshark evening.pcap
   bcdissect wireshark evening.pcap --player Bot0 -- -Y bc.Chat
   bcdissect wireshark install`,

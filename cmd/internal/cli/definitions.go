@@ -40,7 +40,7 @@ func (d *Definitions) Configuration() (*Config, error) {
 
 // Define defines the flags.
 func (d *Definitions) Define(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&d.Defined, "define", nil, "`FILE` that defines messages of a mod, repeatable; see docs/mods.md")
+	cmd.Flags().StringArrayVar(&d.Defined, "define", nil, "`FILE` that defines messages of a mod, repeatable; see 'bcdissect help mods'")
 	// The error is that the flag does not exist.
 	_ = cmd.MarkFlagFilename("define", "toml")
 }

@@ -116,6 +116,12 @@ func ShowHelp(w io.Writer, cmd *cobra.Command) error {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n'%s COMMAND --help' explains a command.\n", cmd.CommandPath())
 	}
+	switch {
+	case !cmd.HasParent():
+		fmt.Fprintf(&b, "'%s help %s' lists the pages of the documents.\n", cmd.Name(), index)
+	case !cmd.Parent().HasParent() && page(cmd.Name()) != "":
+		fmt.Fprintf(&b, "\n'%s help %s' prints the page about it.\n", cmd.Parent().Name(), cmd.Name())
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -154,20 +160,27 @@ func writeLine(b *strings.Builder, line string) {
 	b.WriteByte('\n')
 }
 
+// writeCommands writes the commands by group, and then those without one.
 func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	width := 0
-	var all []*cobra.Command
+	byGroup := map[string][]*cobra.Command{}
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
-			all, width = append(all, c), max(width, len(c.Name()))
+			byGroup[c.GroupID] = append(byGroup[c.GroupID], c)
+			width = max(width, len(c.Name()))
 		}
 	}
-	if len(all) == 0 {
-		return
+	rest := &cobra.Group{Title: "Commands"}
+	if len(cmd.Groups()) > 0 {
+		rest.Title = "Other commands"
 	}
-	fmt.Fprint(b, "\nCommands:\n")
-	for _, c := range all {
-		writeEntry(b, "  "+c.Name(), width+4, c.Short)
+	for _, g := range append(cmd.Groups(), rest) {
+		if len(byGroup[g.ID]) > 0 {
+			fmt.Fprintf(b, "\n%s:\n", g.Title)
+		}
+		for _, c := range byGroup[g.ID] {
+			writeEntry(b, "  "+c.Name(), width+4, c.Short)
+		}
 	}
 }
 

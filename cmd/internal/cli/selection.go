@@ -43,7 +43,7 @@ type Selection struct {
 // DefineSelection defines the flags.
 func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVarP(&s.expression, "filter", "Y", "", "only records that match `EXPR`, as 'Chat.text contains \"lag\"'; see docs/filter.md")
+	fl.StringVarP(&s.expression, "filter", "Y", "", "only records that match `EXPR`, as 'Chat.text contains \"lag\"'; see 'bcdissect help filter'")
 	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this `NAME` or peer id")
 	fl.StringVar(&s.object, "object", "", "only messages that name the object with this `ID`, as 0x3FFFFFFF, or a part of it")
 	fl.StringVar(&s.from, "from", "", "only from this `TIME` on: seconds or H:MM:SS after the first frame, 15:04:05Z, or RFC 3339 (UTC)")

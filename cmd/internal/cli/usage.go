@@ -73,7 +73,8 @@ func arrange(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		switch c.Name() {
 		case "help":
-			c.Use, c.Short, c.Long = "help [COMMAND]", "Show the help of a command", ""
+			c.Use, c.Short, c.Long = "help [TOPIC]", "Print a page of the documents, and the help of a command", ""
+			c.Example = "  bcdissect help topics    what there is to read\n  bcdissect help relay     the flags of relay, and the page about it\n  bcdissect help glossary  what the words mean"
 			c.Run, c.RunE = nil, help
 		case "completion":
 			c.Short = "Print the completion script of a shell"
@@ -121,12 +122,29 @@ func expandFiles(cmd *cobra.Command) {
 	}
 }
 
-// help shows the help of the command that the arguments name.
+// help prints what the program knows about the topic that the arguments name: the
+// help of the command, and the page of the documents.
 func help(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
+	var b strings.Builder
+	if len(args) == 1 {
+		if text := page(args[0]); text != "" {
+			if err == nil && len(rest) == 0 {
+				_ = ShowHelp(&b, found) // a Builder takes everything
+				b.WriteByte('\n')
+			}
+			b.WriteString(forTerminal(text))
+			return showPaged(cmd.OutOrStdout(), b.String())
+		}
+	}
 	switch {
 	case err == nil && len(rest) == 0:
 		return ShowHelp(cmd.OutOrStdout(), found)
+	case len(args) == 1:
+		if near := nearCommands(cmd.Root(), args[0], topics()...); near != "" {
+			return fmt.Errorf("help %s: no such command or page%s", args[0], near)
+		}
+		return fmt.Errorf("help %s: no such command or page; 'bcdissect help %s' lists the pages", args[0], index)
 	case found == nil || !found.HasAvailableSubCommands():
 		return fmt.Errorf("%s: no such command", strings.Join(args, " "))
 	}
@@ -144,9 +162,9 @@ func Unknown(root *cobra.Command, word string) error {
 	return fmt.Errorf("%s: no such command or file", word)
 }
 
-// nearCommands returns the commands that may be meant, as the end of an error.
-func nearCommands(cmd *cobra.Command, word string) string {
-	var known []string
+// nearCommands returns the commands, and which of other words, that may be meant, as
+// the end of an error.
+func nearCommands(cmd *cobra.Command, word string, known ...string) string {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			known = append(append(known, c.Name()), c.Aliases...)

@@ -34,7 +34,7 @@ type Flags struct {
 // Define defines the flags.
 func (w *Flags) Define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
+	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see 'bcdissect help dashboard'")
 	fl.Float64Var(&w.speed, "speed", 0, "dashboard: playback speed (1 = real time, 0 = as fast as possible)")
 }
 
