@@ -664,6 +664,7 @@ func (g *game) figures() {
 	g.finishLines(links)
 	g.unusual()
 	g.misses()
+	m.debrief()
 	g.soFar()
 	m.Open = m.Over == nil
 	g.describeNameless()

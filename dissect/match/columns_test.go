@@ -30,10 +30,10 @@ func TestColumns(t *testing.T) {
 		output string
 		want   []string
 	}{
-		{reflect.TypeFor[Shot](), JSON, []string{"t", "end", "frame", "player", "player_name", "life", "weapon", "kind", "target_life", "hit"}},
+		{reflect.TypeFor[Shot](), JSON, []string{"t", "end", "frame", "player", "player_name", "life", "weapon", "kind", "target_life", "hit", "friendly", "after_end"}},
 		{reflect.TypeFor[Shot](), Table, []string{"ts", "t", "end_t", "frame", "player", "player_name", "life", "kind", "weapon_name", "target_life", "hit"}},
 		{reflect.TypeFor[Talk](), Page, []string{"t", "frame", "player", "text", "team"}},
-		{reflect.TypeFor[embeds](), JSON, []string{"t", "end", "frame", "player", "player_name", "life", "weapon", "kind", "target_life", "hit", "more"}},
+		{reflect.TypeFor[embeds](), JSON, []string{"t", "end", "frame", "player", "player_name", "life", "weapon", "kind", "target_life", "hit", "friendly", "after_end", "more"}},
 		{reflect.TypeFor[Life](), Table, []string{
 			"player", "player_name", "ship", "ship_name", "object_id", "frame", "begin_ts", "end_ts", "begin_t", "end_t",
 			"end_how", "begins_late", "max_speed", "updates", "killer", "killer_name",

@@ -34,6 +34,7 @@ type message struct {
 	Status string
 	Kind   string
 	Name   string
+	CopyOf int `json:"copy_of"`
 	Fields map[string]any
 }
 
@@ -375,33 +376,42 @@ func counts(of map[string]int) (out []string) {
 	return out
 }
 
+// counted returns the host of a message that counts.
+func (m *message) counted() (host string, ok bool) {
+	switch m.Status {
+	case "duplicate", "malformed", "pending", "unknown":
+		return "", false
+	}
+	switch m.Dir {
+	case "s2c":
+		return m.Src, true
+	case "c2s":
+		return m.Dst, true
+	}
+	return "", false
+}
+
+func newFold() *fold {
+	return &fold{
+		ids: map[string]int{}, addrs: map[int]string{}, slots: map[int]string{}, objects: map[int]string{}, born: map[int]int{},
+		dead: map[int]bool{}, ship: map[string]int{}, scores: map[int][3]string{},
+		chat: map[string]*chatLine{}, seen: map[string]seenAt{},
+	}
+}
+
 // folded returns the results of the fold, by host.
 func folded(all []message) map[string]told {
 	games := map[string]*fold{}
 	for i := range all {
 		m := &all[i]
-		switch m.Status {
-		case "duplicate", "malformed", "pending", "unknown":
+		host, ok := m.counted()
+		if !ok {
 			continue
 		}
-		host := m.Dst
-		switch m.Dir {
-		case "s2c":
-			host = m.Src
-		case "c2s":
-		default:
-			continue
+		if games[host] == nil {
+			games[host] = newFold()
 		}
-		f := games[host]
-		if f == nil {
-			f = &fold{
-				ids: map[string]int{}, addrs: map[int]string{}, slots: map[int]string{}, objects: map[int]string{}, born: map[int]int{},
-				dead: map[int]bool{}, ship: map[string]int{}, scores: map[int][3]string{},
-				chat: map[string]*chatLine{}, seen: map[string]seenAt{},
-			}
-			games[host] = f
-		}
-		f.add(m)
+		games[host].add(m)
 	}
 	out := map[string]told{}
 	for host, f := range games {
@@ -410,21 +420,24 @@ func folded(all []message) map[string]told {
 	return out
 }
 
+// addressOf returns what the fold knows a player by.
+func addressOf(m *match.Match, p int) string {
+	switch {
+	case p < 0:
+		return ""
+	case m.Players[p].Address.IsValid():
+		return m.Players[p].Address.String()
+	case m.Players[p].ID == 0:
+		return ""
+	}
+	return fmt.Sprintf("id %d", m.Players[p].ID)
+}
+
 // modelled returns the results of the matches, by host.
 func modelled(all []*match.Match) map[string]told {
 	out := map[string]told{}
 	for _, m := range all {
-		name := func(p int) string {
-			switch {
-			case p < 0:
-				return ""
-			case m.Players[p].Address.IsValid():
-				return m.Players[p].Address.String()
-			case m.Players[p].ID == 0:
-				return ""
-			}
-			return fmt.Sprintf("id %d", m.Players[p].ID)
-		}
+		name := func(p int) string { return addressOf(m, p) }
 		to := out[m.Host.String()]
 		for _, k := range m.Kills {
 			to.Losses = append(to.Losses, fmt.Sprintf("%.3f %s by %s", k.T, name(k.Victim), name(k.Killer)))

@@ -175,9 +175,7 @@ func (g *game) weapon(life, by int) (name string) {
 		if s.Player != by || !aimed && (s.Target != NoLife || name != "") {
 			continue
 		}
-		if name = s.Weapon; name == "" {
-			name = s.Kind.String()
-		}
+		name = s.with()
 		if aimed || life == NoLife {
 			break
 		}

@@ -60,6 +60,8 @@ type Match struct {
 	Scores  []Score        `json:"scores" table:"=" index:"index" doc:"the score of a player or team, at each change that the host sends"`
 	Shots   []Shot         `json:"shots" table:"shots>Chat" index:"shot" doc:"a shot"`
 	Damage  []Damage       `json:"damage" table:"=" index:"index" doc:"damage to a ship"`
+	Fire    []Fire         `json:"fire" doc:"what each player fired at each other one with each weapon, up to the end of the match"`
+	Wear    []Wear         `json:"subsystem_damage" doc:"what each subsystem lost to each player, up to the end of the match"`
 	Chat    []Talk         `json:"chat" page:"=" table:"=" index:"index" doc:"a line of chat, once"`
 	Events  []Event        `json:"events" page:"="` // all that happened, in order
 	Lines   []Line         `json:"lines"`           // one for each address of a player
@@ -245,6 +247,8 @@ type Kill struct {
 	Life     int         `json:"life,omitempty" page:"=" table:"=" as:"index" doc:"index of the ship in [lives]"` // NoLife if not known
 	After    bool        `json:"after_end,omitempty" page:"=" table:"after_end" doc:"after the end of the match: it counts for nothing"`
 	Friendly bool        `json:"team_kill,omitempty" page:"=" table:"team_kill" doc:"of a player of the killer's team"`
+	Fire     []Fire      `json:"fire,omitempty" doc:"what was fired at the ship in the last 15 seconds before the loss, and what that did"`
+	Falls    []Fall      `json:"subsystems,omitempty" page:"falls,omitempty" doc:"hull and subsystems that fell in the last 15 seconds"`
 	Assists  []Assist    `json:"assists,omitempty" page:"=" table:"assists+assist_scores" doc:"other players in the score change|their scores from then on"`
 }
 
@@ -268,15 +272,17 @@ type Score struct {
 
 // A Shot is a weapon that is fired.
 type Shot struct {
-	T      float64  `json:"t" table:"ts+t"`
-	End    *float64 `json:"end,omitempty" table:"end_t" doc:"end of a beam"`
-	Frame  int      `json:"frame" table:"=" doc:"frame that shows it"`
-	Player int      `json:"player+player_name,omitempty" table:"=" as:"player" doc:"the shooter"`
-	Life   int      `json:"life,omitempty" table:"=" as:"index" doc:"index of the ship in [lives]"` // NoLife if not known
-	Weapon string   `json:"weapon,omitempty" table:"weapon_name>Kind,omitempty" doc:"name of the subsystem"`
-	Kind   ShotKind `json:"kind" table:"=" as:"text" doc:"[beam], [torpedo] or [pulse]"`
-	Target int      `json:"target_life,omitempty" table:"=" as:"index" doc:"ship that it is aimed at"` // NoLife if not known
-	Hit    *bool    `json:"hit,omitempty" table:"=" doc:"absent if the traffic does not tell: the shooter's client never sends damage, the shot has no target, or the capture ends too early"`
+	T        float64  `json:"t" table:"ts+t"`
+	End      *float64 `json:"end,omitempty" table:"end_t" doc:"end of a beam"`
+	Frame    int      `json:"frame" table:"=" doc:"frame that shows it"`
+	Player   int      `json:"player+player_name,omitempty" table:"=" as:"player" doc:"the shooter"`
+	Life     int      `json:"life,omitempty" table:"=" as:"index" doc:"index of the ship in [lives]"` // NoLife if not known
+	Weapon   string   `json:"weapon,omitempty" table:"weapon_name>Kind,omitempty" doc:"name of the subsystem"`
+	Kind     ShotKind `json:"kind" table:"=" as:"text" doc:"[beam], [torpedo] or [pulse]"`
+	Target   int      `json:"target_life,omitempty" table:"=" as:"index" doc:"ship that it is aimed at"` // NoLife if not known
+	Hit      *bool    `json:"hit,omitempty" table:"=" doc:"absent if the traffic does not tell: the shooter's client never sends damage, the shot has no target, or the capture ends too early"`
+	Friendly bool     `json:"friendly,omitempty" doc:"aimed at a ship of the same team"`
+	After    bool     `json:"after_end,omitempty" doc:"after the end of the match"`
 }
 
 // Damage is damage to a ship.

@@ -109,7 +109,7 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 	}
 	if i := g.started(life, aim); kind == Pulse && i >= 0 {
 		s := &g.m.Shots[i]
-		s.Kind, s.Weapon, s.Target, s.End = Pulse, name, aim, nil
+		s.Kind, s.Weapon, s.Target, s.End, s.Friendly = Pulse, name, aim, nil, g.friends(player, g.m.pilot(aim))
 		if aim != NoLife {
 			g.state[aim].lastHit = i
 		}
@@ -126,6 +126,7 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 	}
 	g.m.Shots = append(g.m.Shots, Shot{
 		T: g.b.now, Frame: r.Datagram.Number, Player: player, Life: life, Weapon: name, Kind: kind, Target: aim,
+		Friendly: g.friends(player, g.m.pilot(aim)), After: g.m.Over != nil,
 	})
 	i := len(g.m.Shots) - 1
 	if aim != NoLife {
@@ -277,10 +278,7 @@ func (g *game) damaged(frame int, d Damage) *Damage {
 	d.Victim = g.m.Lives[d.Life].Player
 	d.Friendly = g.friends(d.Player, d.Victim)
 	if d.Shot >= 0 {
-		s := &g.m.Shots[d.Shot]
-		if d.Weapon = s.Weapon; d.Weapon == "" {
-			d.Weapon = s.Kind.String()
-		}
+		d.Weapon = g.m.Shots[d.Shot].with()
 	}
 	g.m.Damage = append(g.m.Damage, d)
 	return &g.m.Damage[len(g.m.Damage)-1]
@@ -383,6 +381,9 @@ func (g *game) blocks(i int, m *msg.StateUpdate) {
 		def := &m.Class.Subsystems[e.Index]
 		switch {
 		case e.Index == 0 && def.Role == ship.Hull:
+			if s.repeats(0, e.Condition) && s.hull >= 0 {
+				continue
+			}
 			if share := float32(e.Condition) / 255; share != s.hull {
 				if share < s.hull {
 					g.hullLost(i, float64(s.hull-share))
@@ -423,15 +424,22 @@ func (g *game) condition(i int) {
 
 // byteLevel takes the condition of a subsystem as a byte.
 func (g *game) byteLevel(i int, key uint16, name string, v uint8) {
-	s := g.state[i]
+	if !g.state[i].repeats(key, v) {
+		g.level(i, key, name, float32(v)/255)
+	}
+}
+
+// repeats reports whether an update tells no news of a subsystem. A host that doesn't
+// simulate ships repeats that they are whole, whatever their players say.
+func (s *lifeState) repeats(key uint16, v uint8) bool {
 	if old, ok := s.values[key]; ok && old == v || !ok && v == 255 {
-		return
+		return true
 	}
 	if s.values == nil {
 		s.values = map[uint16]uint8{}
 	}
 	s.values[key] = v
-	g.level(i, key, name, float32(v)/255)
+	return false
 }
 
 // level adds the condition of a subsystem that is not whole, or was not.

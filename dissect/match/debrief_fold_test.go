@@ -1,0 +1,507 @@
+package match_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/dissect/match"
+)
+
+// The fold below adds up shots, hits, damage and subsystems from the output of
+// "read -T json", by the rules of docs/session.md. Of the model it takes when which
+// ship was lost, which TestFold checks.
+
+// aShot is a shot of the fold.
+type aShot struct {
+	t                  float64
+	by, weapon, kind   string
+	ship               int
+	target             string // a life
+	victim             string
+	hit, miss, pending bool
+	late               bool
+}
+
+// aBlow is damage of the fold.
+type aBlow struct {
+	t                  float64
+	by, weapon, victim string
+	target             string
+	amount, hull       float64
+	message, late      bool
+}
+
+// aLevel is a condition that a subsystem fell from and to.
+type aLevel struct {
+	t        float64
+	life     string
+	victim   string
+	system   string
+	was, now float64
+	late     bool
+}
+
+// A tally is the state of one host's game.
+type tally struct {
+	*fold
+
+	known   map[int]bool    // ships that were seen to be created, or to fly
+	begun   map[string]bool // lives whose creation was captured
+	lives   map[int]int     // by object
+	pilots  map[string]string
+	firing  map[string]bool // beams that are on, by life and system
+	pulses  map[int]*aShot  // beams that may be pulses, by ship
+	shots   []*aShot
+	blows   []*aBlow
+	levels  []aLevel
+	value   map[string]float64 // by life and subsystem
+	feeds   map[string]string  // the link that an object's subsystems come by
+	fed     map[string]float64 // when they came
+	end     float64
+	message bool
+}
+
+func (f *tally) life(object int) string { return fmt.Sprint(object, "#", f.lives[object]) }
+
+// part returns the ship and the name of a weapon, as the line of JSON tells.
+func (f *tally) part(m *message, key string) (object int, name string) {
+	id := m.num(key)
+	if f.known[id] {
+		return id, ""
+	}
+	_, name, ok := strings.Cut(m.text(key+"_name"), " / ")
+	if !ok {
+		return 0, ""
+	}
+	for ; id > 0 && !f.known[id]; id-- { // parts follow their ship
+	}
+	return id, name
+}
+
+func (f *tally) add(m *message) {
+	id := m.num("object_id")
+	born, flies := f.born[id], f.known[id] && !f.dead[id]
+	f.fold.add(m)
+	f.end = max(f.end, m.Rel)
+	switch m.Name {
+	case "ObjectCreateTeam":
+		if f.born[id] > born && !flies {
+			f.lives[id]++
+			f.known[id], f.begun[f.life(id)], f.pilots[f.life(id)] = true, true, f.objects[id]
+		}
+	case "StateUpdate":
+		f.update(m)
+	}
+	if m.CopyOf != 0 {
+		return
+	}
+	switch m.Name {
+	case "StartFiring":
+		f.beam(m)
+	case "StopFiring":
+		key := m.system()
+		object, _ := f.part(m, key)
+		delete(f.firing, fmt.Sprint(f.life(object), " ", m.num(key)))
+	case "TorpedoFire":
+		f.shoot(m, "tube", "torpedo")
+	case "PulseFire":
+		f.shoot(m, "weapon", "pulse")
+	case "Explosion":
+		f.explode(m)
+	case "SubsystemStatus":
+		f.status(m)
+	}
+}
+
+// system returns the field with the object that fires a beam: events name it dest.
+func (m *message) system() string {
+	if m.num("dest") != 0 {
+		return "dest"
+	}
+	return "object_id"
+}
+
+func (f *tally) beam(m *message) {
+	key := m.system()
+	object, name := f.part(m, key)
+	beam := fmt.Sprint(f.life(object), " ", m.num(key))
+	if f.firing[beam] || strings.Contains(name, "Tractor") {
+		return
+	}
+	s := f.shoot(m, key, "beam")
+	if object == 0 {
+		return
+	}
+	f.firing[beam] = true
+	if !strings.Contains(name, "Phaser") && name != "Beams" {
+		f.pulses[object] = s
+	}
+}
+
+func (f *tally) shoot(m *message, key, kind string) *aShot {
+	object, name := f.part(m, key)
+	s := &aShot{t: m.Rel, by: m.Src, weapon: name, kind: kind, ship: object, late: f.over}
+	if m.Dir == "s2c" {
+		s.by = ""
+		if object != 0 {
+			s.by = f.pilots[f.life(object)]
+		}
+	}
+	if to := m.num("target"); f.known[to] {
+		s.target, s.victim = f.life(to), f.pilots[f.life(to)]
+	}
+	old := f.pulses[object]
+	delete(f.pulses, object)
+	if kind == "pulse" && old != nil && object != 0 {
+		if m.Rel-old.t <= 0.5 && (old.target == "" || old.target == s.target) {
+			old.kind, old.weapon, old.target, old.victim = s.kind, s.weapon, s.target, s.victim
+			return old
+		}
+	}
+	f.shots = append(f.shots, s)
+	return s
+}
+
+// explode is a client's word that it hit something: the earliest shot that it can have
+// been.
+func (f *tally) explode(m *message) {
+	id := m.num("object_id")
+	if m.Dir != "c2s" || !f.known[id] {
+		return
+	}
+	f.message = true
+	amount, _ := m.Fields["damage"].(float64)
+	b := &aBlow{t: m.Rel, by: m.Src, victim: f.pilots[f.life(id)], target: f.life(id), amount: amount, message: true, late: f.over}
+	for _, s := range f.shots {
+		if s.by == m.Src && s.target == b.target && !s.hit && m.Rel-s.t <= 3 {
+			s.hit = true
+			b.weapon = s.with()
+			break
+		}
+	}
+	f.blows = append(f.blows, b)
+}
+
+func (s *aShot) with() string {
+	if s.weapon == "" {
+		return s.kind
+	}
+	return s.weapon
+}
+
+// last returns the shot that was fired last at a ship, if it may be still in flight.
+func (f *tally) last(life string, t float64) *aShot {
+	for _, s := range slices.Backward(f.shots) {
+		if s.target == life && t-s.t <= 3 {
+			return s
+		}
+	}
+	return nil
+}
+
+// level takes the condition of a subsystem. The first one of a ship whose creation
+// is in the capture is a loss unless it is whole.
+func (f *tally) level(m *message, object int, system string, now float64) {
+	life := f.life(object)
+	key := life + " " + system
+	was, ok := f.value[key]
+	if !ok {
+		was = 1
+	}
+	f.value[key] = now
+	if !ok && now != 1 && !f.begun[life] {
+		return
+	}
+	if now >= was {
+		return
+	}
+	f.levels = append(f.levels, aLevel{m.Rel, life, f.pilots[life], system, was, now, f.over})
+	if system != "Hull" || !ok || f.dead[object] {
+		return
+	}
+	b := &aBlow{t: m.Rel, target: life, victim: f.pilots[life], hull: was - now, late: f.over}
+	if s := f.last(life, m.Rel); s != nil {
+		b.by, b.weapon = s.by, s.with()
+	}
+	f.blows = append(f.blows, b)
+}
+
+func (f *tally) update(m *message) {
+	id := m.num("object_id")
+	slot := (id - 0x3FFFFFFF) / 0x40000
+	if !f.known[id] {
+		if id < 0x3FFFFFFF || slot >= 16 {
+			return
+		}
+		f.known[id] = true
+		f.lives[id]++
+		f.pilots[f.life(id)], _ = f.owner(id)
+	}
+	sub, _ := m.Fields["subsystems"].(map[string]any)
+	class := classOf(m.text("ship"))
+	link, life := m.Src+m.Dst, f.life(id)
+	if m.Dir == "c2s" && f.pilots[life] == "" {
+		f.pilots[life] = m.Src
+	}
+	if sub == nil || f.dead[id] || f.feeds[life] != "" && f.feeds[life] != link && m.Rel-f.fed[life] < 2 {
+		return
+	}
+	f.feeds[life], f.fed[life] = link, m.Rel
+	entries, _ := sub["entries"].([]any)
+	for _, e := range entries {
+		e, _ := e.(map[string]any)
+		index, _ := e["index"].(float64)
+		name, _ := e["name"].(string)
+		if v, ok := e["condition"].(float64); ok {
+			f.entry(m, id, name, v)
+		}
+		children, _ := e["children"].([]any)
+		for k, c := range children {
+			v, _ := c.(float64)
+			f.entry(m, id, class.Subsystems[int(index)].Children[k].Name, v)
+		}
+	}
+}
+
+// entry takes the condition of a subsystem from an update, which tells nothing new if
+// it repeats that of the update before.
+func (f *tally) entry(m *message, object int, system string, now float64) {
+	key := "updates of " + f.life(object) + " " + system
+	was, ok := f.value[key]
+	_, hull := f.value[f.life(object)+" Hull"]
+	if f.value[key] = now; (ok && was == now || !ok && now == 1) && (hull || system != "Hull") {
+		return
+	}
+	f.level(m, object, system, now)
+}
+
+func (f *tally) status(m *message) {
+	id := m.num("object_id")
+	v, _ := m.Fields["condition"].(float64)
+	ships := strings.SplitN(m.text("object_name"), " (", 2)
+	class := classOf(ships[0])
+	if class == nil || !f.known[id] || m.num("index") >= len(class.Subsystems) {
+		return
+	}
+	def := class.Subsystems[m.num("index")]
+	f.level(m, id, def.Name, float64(min(float32(v)/def.MaxCondition, 1)))
+}
+
+func classOf(name string) *ship.Class {
+	for c := range ship.All() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// A line of sums: shots, hits, misses, unknown, damage and hull.
+type sums [6]float64
+
+func (f *tally) settle() {
+	beams, tells := false, map[string]bool{}
+	for _, b := range f.blows {
+		tells[b.by] = tells[b.by] || b.message
+	}
+	for _, s := range f.shots {
+		beams = beams || s.hit && s.kind == "beam"
+	}
+	for _, s := range f.shots {
+		s.miss = !s.hit && tells[s.by] && s.target != "" && (s.kind != "beam" || beams) && f.end-s.t > 3
+	}
+	if f.message {
+		f.blows = slices.DeleteFunc(f.blows, func(b *aBlow) bool { return !b.message })
+	}
+}
+
+// fire returns the sums by player, weapon and victim of what counts.
+func (f *tally) fire(shot func(*aShot) bool, blow func(*aBlow) bool) map[string]sums {
+	out := map[string]sums{}
+	for _, s := range f.shots {
+		if !shot(s) {
+			continue
+		}
+		key := s.by + " " + s.with() + " " + s.victim
+		x := out[key]
+		x[0]++
+		switch {
+		case s.hit:
+			x[1]++
+		case s.miss:
+			x[2]++
+		default:
+			x[3]++
+		}
+		out[key] = x
+	}
+	for _, b := range f.blows {
+		if blow(b) {
+			key := b.by + " " + b.weapon + " " + b.victim
+			x := out[key]
+			x[4] += b.amount
+			x[5] += b.hull
+			out[key] = x
+		}
+	}
+	return out
+}
+
+// shown returns the same of the model.
+func shown(m *match.Match, all []match.Fire) map[string]sums {
+	out := map[string]sums{}
+	of := func(x *float64) float64 {
+		if x == nil {
+			return 0
+		}
+		return *x
+	}
+	for _, r := range all {
+		key := addressOf(m, r.Player) + " " + r.Weapon + " " + addressOf(m, r.Victim)
+		x := sums{float64(r.Shots), float64(r.Hits), float64(r.Misses), float64(r.Unknown), of(r.Amount), of(r.Hull)}
+		if r.Hull != nil {
+			x[4] = 0 // follows from the share of the hull
+		}
+		for i, y := range out[key] {
+			x[i] += y
+		}
+		out[key] = x
+	}
+	return out
+}
+
+// same compares sums, which may differ by rounding.
+func same(t *testing.T, what string, got, want map[string]sums) {
+	t.Helper()
+	for key := range maps.Keys(want) {
+		if _, ok := got[key]; !ok {
+			t.Errorf("%s: %q is missing: %v", what, key, want[key])
+		}
+	}
+	for key, g := range got {
+		for i, x := range g {
+			if y := want[key][i]; math.Abs(x-y) > 1e-4*max(1, math.Abs(y)) {
+				t.Errorf("%s: %q is\n%v, not\n%v", what, key, g, want[key])
+				break
+			}
+		}
+	}
+}
+
+// TestDebriefing checks every number of the debriefing.
+func TestDebriefing(t *testing.T) {
+	for _, name := range []string{
+		"battle_mix.pcap.gz", "battle_mix-s96.pcap.gz", "networked_battle.pcap", "stock_client.pcap",
+		"field/c21.host.pcap.gz", "field/c21.client.pcap.gz", "field/f1x.host.pcap.gz", "field/f2x.host.pcap.gz", "field/p187.host.pcap.gz",
+	} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			all, matches := messages(t, "../../fixtures/captures/"+name)
+			m := matches[0]
+			f := &tally{
+				fold: newFold(), known: map[int]bool{}, begun: map[string]bool{}, lives: map[int]int{}, pilots: map[string]string{}, firing: map[string]bool{}, pulses: map[int]*aShot{},
+				value: map[string]float64{}, feeds: map[string]string{}, fed: map[string]float64{},
+			}
+			lost := m.Kills // the fold of kills does not know those of the field
+			for i := range all {
+				for ; len(lost) > 0 && all[i].Frame > lost[0].Frame; lost = lost[1:] {
+					if k := &lost[0]; k.Life >= 0 {
+						f.dead[int(m.Lives[k.Life].Object)] = true
+					}
+				}
+				if host, ok := all[i].counted(); ok && host == m.Host.String() {
+					f.add(&all[i])
+				}
+			}
+			f.settle()
+			same(t, "fire", shown(m, m.Fire), f.fire(func(s *aShot) bool { return !s.late }, func(b *aBlow) bool { return !b.late }))
+			same(t, "subsystems", f.shownWear(m), f.wear())
+			for i := range m.Kills {
+				f.checkKill(t, m, &m.Kills[i])
+			}
+		})
+	}
+}
+
+func (f *tally) wear() map[string]sums {
+	out := map[string]sums{}
+	for _, l := range f.levels {
+		if l.late || l.system == "Hull" {
+			continue
+		}
+		by := ""
+		for _, s := range f.shots {
+			if s.target == l.life && s.t <= l.t && l.t-s.t <= 3 {
+				by = s.by
+			}
+		}
+		key := l.victim + " " + l.system + " " + by
+		x := out[key]
+		x[0] += l.was - l.now
+		if l.now == 0 {
+			x[1]++
+		}
+		out[key] = x
+	}
+	return out
+}
+
+func (f *tally) shownWear(m *match.Match) map[string]sums {
+	out := map[string]sums{}
+	for _, w := range m.Wear {
+		key := addressOf(m, w.Victim) + " " + w.System + " " + addressOf(m, w.Player)
+		x := out[key]
+		x[0] += w.Lost
+		x[1] += float64(w.Out)
+		out[key] = x
+	}
+	return out
+}
+
+// checkKill checks what is told of the last 15 seconds before a loss.
+func (f *tally) checkKill(t *testing.T, m *match.Match, k *match.Kill) {
+	t.Helper()
+	if k.Life < 0 {
+		return
+	}
+	object, n := m.Lives[k.Life].Object, 0
+	for i := range m.Lives[:k.Life+1] {
+		if l := &m.Lives[i]; l.Object == object {
+			n++
+		}
+	}
+	life := fmt.Sprint(int(object), "#", n)
+	in := func(at float64) bool { return at <= k.T+1e-6 && at >= k.T-match.LastSeconds }
+	same(t, fmt.Sprintf("loss at %.3f", k.T), shown(m, k.Fire), f.fire(
+		func(s *aShot) bool { return s.target == life && in(s.t) },
+		func(b *aBlow) bool { return b.target == life && in(b.t) }))
+	got, want := map[string]sums{}, map[string]sums{}
+	for _, x := range k.Falls {
+		y := sums{float64(x.Before), float64(x.After)}
+		if x.Gone != nil {
+			y[2] = *x.Gone
+		}
+		got[x.System] = y
+	}
+	for _, l := range f.levels {
+		if l.life != life || !in(l.t) {
+			continue
+		}
+		x, ok := want[l.system]
+		if !ok {
+			x[0] = l.was
+		}
+		x[1] = l.now
+		if l.now == 0 && x[2] == 0 {
+			x[2] = l.t
+		}
+		want[l.system] = x
+	}
+	same(t, fmt.Sprintf("subsystems lost by %.3f", k.T), got, want)
+}
