@@ -68,7 +68,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test kaitai acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -118,6 +118,9 @@ browser: ## the web pages, opened in Chromium where it is installed
 	else \
 		echo "make: no browser tests: $(CHROMIUM) is not installed" >&2; \
 	fi
+
+pictures: build ## the pictures of the documents, made anew in docs/images
+	cd report/page/browsertest && CHROMIUM=$(CHROMIUM) BCDISSECT_PICTURES=$(CURDIR)/docs/images $(GO) test -count=1 -run '^TestPictures$$' ./...
 
 check: tidy-check api test lint vet race ## tidy, api, test, lint, vet, race: before every commit
 
