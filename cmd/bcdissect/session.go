@@ -97,11 +97,7 @@ func (o *sessionFlags) run(f *cli.Common, s cli.Streams, names []string) error {
 		return err
 	}
 	groups, copies := dissect.Recordings(cfg, names)
-	for _, name := range names {
-		if first, ok := copies[name]; ok {
-			fmt.Fprintf(s.Err, "bcdissect: %s has the same bytes as %s; it counts once\n", report.Escape(name), report.Escape(first))
-		}
-	}
+	reading.SayCopies(s, names, copies)
 	var all []match.Recording
 	var damaged error
 	read := *f

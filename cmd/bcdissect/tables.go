@@ -13,16 +13,21 @@ func newTables(s cli.Streams) *cobra.Command {
 		Use:   "tables DIR FILE...",
 		Short: "Write captures as Parquet tables for DuckDB, ClickHouse, Spark",
 		Long: `Tables writes each capture into the folder DIR as typed tables: matches,
-players, kills and chat, all records, ship updates, connections, and a table for
-each message. A file is a partition: DIR/kills/capture=evening/part.parquet.
+results, players, kills, damage and chat, all records, ship updates,
+connections, and a table for each message, such as
+DIR/kills/part=evening/part.parquet.
 
 Adding a capture adds files. Captures that are there are skipped; a capture with
-a row in the table captures is there as a whole.`,
+a row in the table captures is there as a whole. The parts of a recording are
+one capture. --views prints SQL that answers who won, who kills whom and more.`,
 		Example: `  bcdissect tables league *.pcap.gz
-  duckdb -c "select name, count(*) from 'league/records/*/*.parquet' group by 1"
-  bcdissect tables league *.pcap.gz -T csv
-  bcdissect tables league evening.pcap --replace`,
-		Args: cobra.MinimumNArgs(2),
+  bcdissect tables league --views duckdb >league.sql
+  duckdb -init league.sql -c "from wins order by wins desc"
+  bcdissect tables league --compact
+  bcdissect tables league evening.pcap --remove
+  bcdissect tables league *.pcap.gz --shard 0/4
+  bcdissect tables league *.pcap.gz -T csv`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return f.Run(s, args[0], args[1:]) },
 	}
 	f.Define(cmd)

@@ -43,7 +43,7 @@ func TestTablesKilled(t *testing.T) {
 	}
 	took := time.Since(begun)
 	want := tableFiles(t, whole)
-	if len(want) != 36 {
+	if len(want) != 37 {
 		t.Fatalf("got %d files", len(want))
 	}
 	dir := t.TempDir()

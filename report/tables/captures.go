@@ -2,9 +2,11 @@ package tables
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,71 +17,100 @@ import (
 // An Origin is the source of the tables of a capture: if it is the same, so are
 // the tables.
 type Origin struct {
-	SHA256  string `table:"sha256>File" doc:"of the file, in hexadecimal digits"`
-	Schema  int    `table:"schema>Size" doc:"number of the description of these tables"`
-	Options string `table:"options>Version" doc:"options that change what is read"`
+	Capture string `json:"capture"`
+	Schema  int    `json:"schema" table:"schema" doc:"number of the description of these tables"`
+	Options string `json:"options,omitempty" table:"options" doc:"options that change what is read"`
+	Files   []File `json:"files"` // in the order of time
 }
 
-// keys of the origin in the footer of a Parquet file; in CSV they are columns.
-const (
-	keySum     = "sha256"
-	keySchema  = "schema"
-	keyOptions = "options"
-)
+// A File is a file of a capture.
+type File struct {
+	Name   string `json:"file" table:"file" doc:"name of the file, without its folder"`
+	SHA256 string `json:"sha256" table:"sha256" doc:"of the file, in hexadecimal digits"`
+	Size   int64  `json:"size" table:"size" doc:"of the file in bytes"`
+}
 
-// A Capture is a capture as the reader of the file knows it.
+// keyOrigins is the key of the captures in the footer of the table of files, as
+// JSON; in CSV they are columns.
+const keyOrigins = "captures"
+
+// A Capture is a capture as the reader of its files knows it.
 type Capture struct {
-	Origin
-	File    string    `table:"file" doc:"name of the file"` // without its folder
-	Size    int64     `table:"size" doc:"of the file in bytes"`
+	Name    string    `table:"file" doc:"name of the first file"`
+	Parts   int       `table:"file_count" doc:"files of the capture; the table files has each"`
+	Size    int64     `table:"size" doc:"of all files in bytes"`
 	Version string    `table:"version" doc:"of the program"`
 	Damage  string    `table:"read_error,omitempty" doc:"reason why the file could not be read to its end"`
 	Begin   time.Time `table:"begin_ts,omitempty" doc:"first frame"`
 	End     time.Time `table:"end_ts,omitempty" doc:"last frame"`
 }
 
-// ReadOrigin reads the origin from the file of a capture in the table of
-// captures.
-func ReadOrigin(r io.ReaderAt, size int64, asCSV bool) (*Origin, error) {
+// ReadOrigins reads from a file of the table of files which captures it has.
+func ReadOrigins(r io.ReaderAt, size int64, asCSV bool) (all []Origin, err error) {
 	if asCSV {
-		return originOfCSV(io.NewSectionReader(r, 0, size))
+		return originsOfCSV(io.NewSectionReader(r, 0, size))
 	}
 	m, err := readMetadata(r, size)
 	if err != nil {
 		return nil, err
 	}
-	return originOf(m[keySum], m[keySchema], m[keyOptions])
+	for _, kv := range m.KeyValueMetadata {
+		if kv.Key == keyOrigins && json.Unmarshal([]byte(kv.Value), &all) == nil {
+			return all, nil
+		}
+	}
+	return nil, errNotFiles
 }
 
-func originOfCSV(r io.Reader) (*Origin, error) {
-	all, err := csv.NewReader(r).ReadAll()
+func originsOfCSV(r io.Reader) (all []Origin, err error) {
+	lines, err := csv.NewReader(r).ReadAll()
 	if err != nil {
 		return nil, err
 	}
-	value := map[string]string{}
-	for i := range all[min(1, len(all)):] {
-		for n, name := range all[0] {
-			value[name] = all[i+1][n]
+	if len(lines) == 0 || !slices.Contains(lines[0], "sha256") {
+		return nil, errNotFiles
+	}
+	for _, line := range lines[1:] {
+		value := map[string]string{}
+		for n, name := range lines[0] {
+			value[name] = line[n]
 		}
+		number, err := strconv.Atoi(value["schema"])
+		if err != nil || value["sha256"] == "" {
+			return nil, errNotFiles
+		}
+		size, _ := strconv.ParseInt(value["size"], 10, 64) // for files that grow
+		if n := len(all); n == 0 || all[n-1].Capture != value[captureColumn] {
+			all = append(all, Origin{Capture: value[captureColumn], Schema: number, Options: value["options"]})
+		}
+		o := &all[len(all)-1]
+		o.Files = append(o.Files, File{value["file"], value["sha256"], size})
 	}
-	return originOf(value[keySum], value[keySchema], value[keyOptions])
+	return all, nil
 }
 
-func originOf(sum, number, options string) (*Origin, error) {
-	n, err := strconv.Atoi(number)
-	if err != nil || sum == "" {
-		return nil, errNotCaptures
-	}
-	return &Origin{sum, n, options}, nil
+var errNotFiles = errors.New("not a file of bcdissect's table of files")
+
+// fileColumns are the columns of a row in the table of files.
+var fileColumns = match.Columns(reflect.TypeFor[fileRow](), match.Table)
+
+type fileRow struct {
+	Part int `table:"index" doc:"of the file in the capture, from 0"`
+	*File
+	*Origin
 }
 
-var errNotCaptures = errors.New("not a file of bcdissect's table of captures")
+// fileTable returns the table of files.
+func fileTable() Table {
+	return Table{Name: Files, Doc: "a file of a capture: a recording in parts, as of a ring buffer, has several", Columns: columnsOf(fileColumns)}
+}
 
 // captureColumns are the columns of a row in the table of captures.
 var captureColumns = match.Columns(reflect.TypeFor[captureRow](), match.Table)
 
 type captureRow struct {
 	*Capture
+	*Origin
 	*measure.Tally
 }
 

@@ -3,11 +3,11 @@ package tables
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"math/bits"
 	"slices"
-	"strconv"
 
 	"github.com/parquet-go/parquet-go/compress/snappy"
 	"github.com/parquet-go/parquet-go/deprecated"
@@ -35,14 +35,15 @@ const magic = "PAR1"
 
 // A parquetFile writes a table as Parquet.
 type parquetFile struct {
-	to     io.WriteCloser
-	w      *bufio.Writer
-	offset int64
-	chunks []chunk
-	rows   int // in the row group
-	bytes  int // in its pages
-	meta   format.FileMetaData
-	page   pageBuffers
+	to      io.WriteCloser
+	w       *bufio.Writer
+	offset  int64
+	chunks  []chunk
+	rows    int // in the row group
+	bytes   int // in its pages
+	meta    format.FileMetaData
+	page    pageBuffers
+	origins []Origin // of the captures in a packed file
 }
 
 // pageBuffers are the parts of a page on its way.
@@ -66,6 +67,7 @@ type chunk struct {
 
 	seen     bool // a value in this row group, so that there are bounds
 	min, max int64
+	only     string // the value of all rows
 }
 
 // bounded are the columns with bounds, by which an engine skips row groups.
@@ -74,16 +76,25 @@ var bounded = []string{"frame", "ts"}
 func newParquet(t *Table, to io.WriteCloser, o *Options) *parquetFile {
 	f := &parquetFile{to: to, w: bufio.NewWriterSize(to, 16<<10), chunks: make([]chunk, len(t.Columns))}
 	f.meta = format.FileMetaData{Version: 1, Schema: schemaOf(t), CreatedBy: "bcdissect version " + o.Version}
-	for _, m := range [][2]string{{keySum, o.Origin.SHA256}, {keySchema, strconv.Itoa(o.Origin.Schema)}, {keyOptions, o.Origin.Options}} {
-		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: m[0], Value: m[1]})
+	if t.Name == Files {
+		f.meta.KeyValueMetadata = keyValue([]Origin{o.Origin})
 	}
 	for i := range f.chunks {
 		c := &t.Columns[i]
 		f.chunks[i] = chunk{column: c, path: pathOf(c)}
+		if c.Name == captureColumn {
+			f.chunks[i].only = o.Origin.Capture
+		}
 		f.meta.ColumnOrders = append(f.meta.ColumnOrders, format.ColumnOrder{Value: new(format.TypeDefinedOrder)})
 	}
 	f.put([]byte(magic))
 	return f
+}
+
+// keyValue returns the captures of a file for its footer.
+func keyValue(all []Origin) []format.KeyValue {
+	b, _ := json.Marshal(all) // it never fails
+	return []format.KeyValue{{Key: keyOrigins, Value: string(b)}}
 }
 
 // put writes bytes; the buffered writer keeps the error.
@@ -157,7 +168,7 @@ func (f *parquetFile) endGroup() error {
 		g.Columns = append(g.Columns, format.ColumnChunk{FileOffset: begin, MetaData: c.meta})
 		g.TotalByteSize += c.meta.TotalUncompressedSize
 		g.TotalCompressedSize += c.meta.TotalCompressedSize
-		*c = chunk{column: c.column, path: c.path, pages: c.pages[:0], texts: c.texts[:0], numbers: c.numbers}
+		*c = chunk{column: c.column, path: c.path, only: c.only, pages: c.pages[:0], texts: c.texts[:0], numbers: c.numbers}
 		clear(c.numbers)
 	}
 	f.meta.RowGroups = append(f.meta.RowGroups, g)
@@ -174,6 +185,9 @@ func (c *chunk) describe() {
 	m.Encoding = []format.Encoding{format.RLE, of.encoding}
 	if len(c.texts) > 0 {
 		m.Encoding = append(m.Encoding, format.RLEDictionary)
+	}
+	if c.only != "" {
+		m.Statistics.MinValue, m.Statistics.MaxValue = []byte(c.only), []byte(c.only)
 	}
 	if c.seen {
 		m.Statistics.MinValue = binary.LittleEndian.AppendUint64(nil, uint64(c.min))
@@ -408,8 +422,8 @@ func schemaOf(t *Table) []format.SchemaElement {
 
 var errNotParquet = errors.New("not a Parquet file, or a part of one")
 
-// readMetadata returns the keys and values in the footer of a Parquet file.
-func readMetadata(r io.ReaderAt, size int64) (map[string]string, error) {
+// readMetadata returns the footer of a Parquet file.
+func readMetadata(r io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	const end = 4 + len(magic)
 	tail := make([]byte, end)
 	if size < int64(len(magic)+end) {
@@ -427,13 +441,9 @@ func readMetadata(r io.ReaderAt, size int64) (map[string]string, error) {
 	if _, err := r.ReadAt(b, size-int64(end)-n); err != nil {
 		return nil, err
 	}
-	var meta format.FileMetaData
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), b, &meta); err != nil {
+	meta := new(format.FileMetaData)
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), b, meta); err != nil {
 		return nil, errors.Join(errNotParquet, err)
 	}
-	all := map[string]string{}
-	for _, m := range meta.KeyValueMetadata {
-		all[m.Key] = m.Value
-	}
-	return all, nil
+	return meta, nil
 }

@@ -90,7 +90,7 @@ func isTransport(s *decode.Spec) bool { return slices.Contains(transport.Catalog
 func newPlanner(t Table) *planner {
 	t.Columns = newHeader(headers).columns()
 	root := &node{json: -1}
-	p := &planner{plan: &plan{table: t, root: root}, at: root, taken: map[string]string{}}
+	p := &planner{plan: &plan{table: t, root: root}, at: root, taken: map[string]string{captureColumn: ""}}
 	for _, c := range t.Columns {
 		p.taken[c.Name] = "" // no field
 	}

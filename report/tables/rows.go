@@ -3,6 +3,7 @@ package tables
 import (
 	"bytes"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -21,6 +22,7 @@ type rows struct {
 	elements int    // of lists in the batch
 	arena    []byte // texts in the batch
 	scratch  []byte
+	capture  string // in the last column
 	out      file
 	err      error
 }
@@ -87,7 +89,8 @@ type file interface {
 
 // newRows makes a table that is written to w.
 func newRows(t Table, w io.WriteCloser, o *Options, batch int) *rows {
-	r := &rows{table: t, cells: make([]cells, len(t.Columns)), batch: batch}
+	t.Columns = append(slices.Clip(t.Columns), Column{Name: captureColumn, Type: Text, Full: true})
+	r := &rows{table: t, cells: make([]cells, len(t.Columns)), batch: batch, capture: o.Origin.Capture}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		r.cells[i] = cells{kind: c.Type, full: c.Full, list: c.List}
@@ -112,6 +115,9 @@ func (r *rows) begin() {
 // flush hands on the rows.
 func (r *rows) flush() {
 	if r.err == nil && r.n > 0 {
+		for c := &r.cells[len(r.cells)-1]; c.rows < r.n; c.rows++ {
+			addText(r, c, r.capture)
+		}
 		for i := range r.cells {
 			r.cells[i].pad(r.n)
 		}

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	CSV     bool            // not Parquet
 	Version string          // of the program
-	Origin  Origin          // for the footer of each Parquet file
+	Origin  Origin          // for the table of files
 	Start   time.Time       // first frame of the capture
 	Catalog *decode.Catalog // of the records, nil for that of the game
 	// Create makes the file of a table.
@@ -218,6 +218,11 @@ func (s *Sink) Close() error {
 			t.write(r, m, n)
 		}
 	}
+	files := s.table(fileTable(), fewRows)
+	for i := range s.opts.Origin.Files {
+		files.begin()
+		files.fill(0, fileColumns, nil, reflect.ValueOf(fileRow{i, &s.opts.Origin.Files[i], &s.opts.Origin}))
+	}
 	for _, r := range s.all {
 		if err := r.close(); err != nil {
 			s.fail(err)
@@ -247,6 +252,6 @@ func (s *Sink) WriteCapture(c *Capture) error {
 	}
 	r := newRows(captureTable(), w, &s.opts, 1)
 	r.begin()
-	r.fill(0, captureColumns, nil, reflect.ValueOf(captureRow{c, &s.tally}))
+	r.fill(0, captureColumns, nil, reflect.ValueOf(captureRow{c, &s.opts.Origin, &s.tally}))
 	return r.close()
 }

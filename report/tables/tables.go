@@ -68,6 +68,7 @@ type Table struct {
 // Names of tables.
 const (
 	Captures   = "captures"
+	Files      = "files"
 	records    = "records"
 	updates    = "updates"
 	subsystems = "subsystems"
@@ -76,6 +77,9 @@ const (
 	messages   = "messages/"
 )
 
+// captureColumn is the last column of every table.
+const captureColumn = "capture"
+
 // Tables returns all tables of a catalogue, nil for that of the game. Each
 // capture has those without a slash in their names, and one for each message that
 // it holds.
@@ -83,7 +87,7 @@ func Tables(c *decode.Catalog) []Table {
 	if c == nil {
 		c = msg.Catalog()
 	}
-	all := []Table{captureTable()}
+	all := []Table{captureTable(), fileTable()}
 	for _, m := range modelTables() {
 		all = append(all, m.Table)
 	}

@@ -110,7 +110,8 @@ func write(tb testing.TB, name string, asCSV bool) (map[string]*buffer, *Sink) {
 	tb.Helper()
 	files := map[string]*buffer{}
 	start := time.Time{}
-	s := NewSink(Options{CSV: asCSV, Start: start, Create: func(table string) (io.WriteCloser, error) {
+	origin := Origin{Capture: "x", Schema: Schema, Files: []File{{Name: name, SHA256: "00", Size: 1}}}
+	s := NewSink(Options{CSV: asCSV, Start: start, Origin: origin, Create: func(table string) (io.WriteCloser, error) {
 		files[table] = new(buffer)
 		return files[table], nil
 	}})
@@ -123,7 +124,7 @@ func write(tb testing.TB, name string, asCSV bool) (map[string]*buffer, *Sink) {
 		tb.Fatal(err)
 	}
 	s.Tally().Frames = int64(stats.Frames)
-	if err := s.WriteCapture(&Capture{Origin: Origin{"00", Schema, ""}, File: name}); err != nil {
+	if err := s.WriteCapture(&Capture{Name: name}); err != nil {
 		tb.Fatal(err)
 	}
 	return files, s
@@ -331,7 +332,7 @@ func TestMotion(t *testing.T) {
 // A column keeps its texts apart, whichever way each of them comes.
 func TestTexts(t *testing.T) {
 	out := new(buffer)
-	r := newRows(Table{Columns: []Column{of("ship", Text, "")}}, out, &Options{CSV: true}, 8)
+	r := newRows(Table{Columns: []Column{of("ship", Text, "")}}, out, &Options{CSV: true, Origin: Origin{Capture: "x"}}, 8)
 	for i, name := range []string{"Nebula", "Akira", "Nebula", "Nebula", "Akira"} {
 		r.begin()
 		if i%2 == 0 {
@@ -343,7 +344,7 @@ func TestTexts(t *testing.T) {
 	if err := r.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := out.String(), "ship\nNebula\nAkira\nNebula\nNebula\nAkira\n"; got != want {
+	if got, want := out.String(), "ship,capture\nNebula,x\nAkira,x\nNebula,x\nNebula,x\nAkira,x\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -20,8 +20,8 @@ import (
 // tables matches its files.
 const unfinished = ".unfinished"
 
-// A folder holds tables: a folder for each, in which each capture has a folder
-// with one file.
+// A folder holds tables: a folder for each, in which each part has a folder with
+// one file. A part is a capture, or a pack of several.
 type folder struct {
 	path string
 	ext  string // of the files: parquet or csv
@@ -62,35 +62,41 @@ func escape(s string) string {
 	return b.String()
 }
 
-// partition returns the folder of a capture in a table.
-func (f *folder) partition(table, capture string) string {
+// Keys of the folders of parts: one column for all engines that read such names.
+const (
+	partKey = "part="
+	oldKey  = "capture=" // until schema 2, when files had no column of that name
+)
+
+// partition returns the folder of a part of a table.
+func (f *folder) partition(table, part string) string {
 	steps := strings.Split(table, "/")
 	for i := range steps {
 		steps[i] = escape(steps[i])
 	}
-	return filepath.Join(append(append([]string{f.path}, steps...), "capture="+capture)...)
+	return filepath.Join(append(append([]string{f.path}, steps...), partKey+part)...)
 }
 
-// file returns the file of a capture in a table.
-func (f *folder) file(table, capture string) string {
-	return filepath.Join(f.partition(table, capture), "part."+f.ext)
+// file returns the file of a part of a table.
+func (f *folder) file(table, part string) string {
+	return filepath.Join(f.partition(table, part), "part."+f.ext)
 }
 
-// find returns the origin of the capture of that name, or nil if there is none.
-func (f *folder) find(capture string) (*tables.Origin, error) {
-	r, err := os.Open(f.file(tables.Captures, capture))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // there is none
-	}
+// csv reports whether the tables are text.
+func (f *folder) csv() bool { return f.ext == "csv" }
+
+// open opens a file of a table.
+func open(name string) (*os.File, tables.Part, error) {
+	r, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, tables.Part{}, err
 	}
-	defer func() { _ = r.Close() }() // nothing was written
 	info, err := r.Stat()
 	if err != nil {
-		return nil, err
+		_ = r.Close() // nothing was written
+		return nil, tables.Part{}, err
 	}
-	return tables.ReadOrigin(r, info.Size(), f.ext == "csv")
+	return r, tables.Part{ReaderAt: r, Size: info.Size()}, nil
 }
 
 // A draft is the set of tables of a capture until they are complete.
@@ -184,10 +190,18 @@ func (d *draft) publish() error {
 	return nil
 }
 
-// files returns the files of a capture in all tables.
-func (f *folder) files(capture string) (all []string, err error) {
-	for _, pattern := range []string{"*", "*/*"} {
-		found, err := fs.Glob(os.DirFS(f.path), pattern+"/capture="+capture+"/part."+f.ext)
+// files returns the files of a part in all tables.
+func (f *folder) files(part string) (all []string, err error) {
+	names := []string{"*/", "*/*/"}
+	if strings.HasPrefix(part, packName) { // its rows with other columns are apart
+		names = append(names, names...)
+	}
+	for i, pattern := range names {
+		pattern += partKey + part
+		if i > 1 {
+			pattern += "~*"
+		}
+		found, err := fs.Glob(os.DirFS(f.path), pattern+"/part."+f.ext)
 		if err != nil {
 			return nil, err
 		}
@@ -198,27 +212,17 @@ func (f *folder) files(capture string) (all []string, err error) {
 	return all, nil
 }
 
-// whole reports whether each file of a capture has its end: after a power failure
-// files may be there without their contents.
-func (f *folder) whole(capture string) bool {
-	all, err := f.files(capture)
-	return err == nil && !slices.ContainsFunc(all, func(name string) bool { return !hasEnd(name) })
-}
-
-// hasEnd reports whether a file ends as one of its form does.
-func hasEnd(name string) bool {
-	r, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = r.Close() }() // nothing was written
-	end := map[string]string{".parquet": "PAR1", ".csv": "\n"}[filepath.Ext(name)]
-	got := make([]byte, len(end))
-	if _, err := r.Seek(-int64(len(end)), io.SeekEnd); err != nil {
-		return false
-	}
-	_, err = io.ReadFull(r, got)
-	return err == nil && string(got) == end
+// whole reports whether each file of a part has its end.
+func (f *folder) whole(part string) bool {
+	all, err := f.files(part)
+	return err == nil && !slices.ContainsFunc(all, func(name string) bool {
+		r, p, err := open(name)
+		if err != nil {
+			return true
+		}
+		defer func() { _ = r.Close() }() // nothing was written
+		return !p.Whole(f.csv())
+	})
 }
 
 // removeOthers removes the capture from the tables that it has no more.
@@ -231,32 +235,49 @@ func (d *draft) removeOthers() error {
 		if slices.ContainsFunc(d.names, func(table string) bool { return d.file(table, d.capture) == name }) {
 			continue
 		}
-		if err := os.Remove(name); err != nil {
+		if err := removeFile(name); err != nil {
 			return err
 		}
-		_ = os.Remove(filepath.Dir(name)) // unless it holds another form
 	}
 	return nil
 }
 
-// digest returns the SHA-256 of a file in hexadecimal digits.
-func digest(name string, stop func() bool) (string, error) {
+// removeFile removes a file of a table, if it is there, and its folder unless that
+// holds another form.
+func removeFile(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_ = os.Remove(filepath.Dir(name))
+	return nil
+}
+
+// digest returns the SHA-256 of a file in hexadecimal digits, and that of its first
+// bytes.
+func digest(name string, first int64, stop func() bool) (sum, begin string, err error) {
 	r, err := os.Open(name)
 	if err != nil {
-		return "", cli.PlainPath(name, err)
+		return "", "", cli.PlainPath(name, err)
 	}
 	defer func() { _ = r.Close() }() // nothing was written
 	h := sha256.New()
 	buf := make([]byte, 1<<20)
-	for !stop() {
-		n, err := r.Read(buf)
-		_, _ = h.Write(buf[:n]) // it does not fail
+	for read := int64(0); !stop(); {
+		part := buf
+		if read < first {
+			part = buf[:min(int64(len(buf)), first-read)]
+		}
+		n, err := r.Read(part)
+		_, _ = h.Write(part[:n]) // it does not fail
+		if read += int64(n); read == first {
+			begin = hex.EncodeToString(h.Sum(nil))
+		}
 		if errors.Is(err, io.EOF) {
-			return hex.EncodeToString(h.Sum(nil)), nil
+			return hex.EncodeToString(h.Sum(nil)), begin, nil
 		}
 		if err != nil {
-			return "", cli.PlainPath(name, err)
+			return "", "", cli.PlainPath(name, err)
 		}
 	}
-	return "", errStopped
+	return "", "", errStopped
 }

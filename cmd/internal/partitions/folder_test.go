@@ -2,6 +2,7 @@ package partitions
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -37,7 +38,7 @@ func TestNameOf(t *testing.T) {
 	seen := map[string]string{}
 	for _, file := range []string{strings.Repeat("x", 181), strings.Repeat("x", 182), strings.Repeat("é", 100), strings.Repeat("é", 101)} {
 		name := nameOf(file)
-		if len(name) > 255-len("capture=") || strings.HasSuffix(strings.SplitN(name, "-", 2)[0], "%") {
+		if len(name) > 255-len(partKey) || strings.HasSuffix(strings.SplitN(name, "-", 2)[0], "%") {
 			t.Errorf("%q: %q", file, name)
 		}
 		if other := seen[name]; other != "" {
@@ -123,13 +124,13 @@ func TestDraft(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(map[string]string{
-		"captures/capture=a/part.csv": "a1\n", "kills/capture=a/part.csv": "1\n", "messages/Chat/capture=a/part.csv": "c\n",
-		"captures/capture=b/part.csv": "b\n", "kills/capture=b/part.csv": "2\n", "kills/capture=a/part.parquet": "PAR1",
+		"captures/part=a/part.csv": "a1\n", "kills/part=a/part.csv": "1\n", "messages/Chat/part=a/part.csv": "c\n",
+		"captures/part=b/part.csv": "b\n", "kills/part=b/part.csv": "2\n", "kills/part=a/part.parquet": "PAR1",
 	})
 	publish("a", map[string]string{"captures": "a2\n", "lives": "3\n"})
 	check(map[string]string{
-		"captures/capture=a/part.csv": "a2\n", "lives/capture=a/part.csv": "3\n", "kills/capture=a/part.parquet": "PAR1",
-		"captures/capture=b/part.csv": "b\n", "kills/capture=b/part.csv": "2\n",
+		"captures/part=a/part.csv": "a2\n", "lives/part=a/part.csv": "3\n", "kills/part=a/part.parquet": "PAR1",
+		"captures/part=b/part.csv": "b\n", "kills/part=b/part.csv": "2\n",
 	})
 	if _, err := os.Stat(f.partition("messages/Chat", "a")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder of a file that was removed is left: %v", err)
@@ -201,19 +202,110 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// A folder without the capture has no origin of it; one with a damaged row is an
-// error.
-func TestFind(t *testing.T) {
-	f := &folder{t.TempDir(), "csv"}
-	if there, err := f.find("a"); there != nil || err != nil {
-		t.Errorf("%v, %v", there, err)
+// A capture has its name as long as no other has it. The same files are there, a file
+// that grew and a recording with more parts replace what they were, and others with
+// the name of one that is there get another.
+func TestClaim(t *testing.T) {
+	files := func(sums string) (all []tables.File) {
+		for sum := range strings.FieldsSeq(sums) {
+			all = append(all, tables.File{Name: sum[:1] + ".pcap", SHA256: sum + "0123456", Size: int64(len(sum))})
+		}
+		return all
 	}
-	d := draw(t, f, "a", map[string]string{"captures": "neither a row\n"})
-	if err := d.publish(); err != nil {
+	there := map[string]string{"a.pcap": "a1", "b.pcap": "b1 c1", "d.pcap": "d1"}
+	for _, tt := range []struct {
+		sums, options, begin string
+		replace              bool
+		want                 string // the name, and the captures that are replaced
+	}{
+		{"x1", "", "", false, "x.pcap"},
+		{"a1", "", "", false, "already there"},
+		{"c1", "", "", false, "already there"},
+		{"a2", "", "", false, "a.pcap-a2012345"},
+		{"a2", "", "a1", false, "a.pcap a.pcap"},
+		{"a2", "", "", true, "a.pcap a.pcap"},
+		{"b1 c1 e1", "", "", false, "b.pcap b.pcap"},
+		{"a1 d1", "", "", false, "a.pcap a.pcap d.pcap"},
+		{"c1 e1", "", "", false, "capture=b.pcap has this file and others; give them too, or replace the tables with --replace"},
+		{"c1 e1", "", "", true, "c.pcap b.pcap"},
+		{"a1", "clear", "", false, "capture=a.pcap was read with other options (none); replace the tables with --replace"},
+		{"a1", "clear", "", true, "a.pcap a.pcap"},
+		{"f1", "", "", false, "f.pcap"},
+		{"z1", "", "", false, filepath.Join("captures", "part=z.pcap") + ": damaged; --replace writes it anew"},
+	} {
+		x := &index{folder: &folder{t.TempDir(), "csv"}, by: map[string]*entry{}, having: map[string][]*entry{}, taken: map[string]bool{}}
+		x.broken = map[string]error{"z.pcap": errors.New("damaged")}
+		for name, sums := range there {
+			x.add(&entry{tables.Origin{Capture: name, Schema: tables.Schema, Files: files(sums)}, name})
+		}
+		o := tables.Origin{Schema: tables.Schema, Options: tt.options, Files: files(tt.sums)}
+		if tt.begin != "" {
+			tt.begin += "0123456"
+		}
+		old, err := x.claim(&o, tt.begin, tt.replace)
+		got := o.Capture
+		for _, e := range old {
+			got += " " + e.Capture
+		}
+		if err != nil {
+			got = strings.TrimPrefix(strings.Replace(err.Error(), filepath.Join("z.pcap", "part.csv"), "z.pcap", 1), x.path+string(filepath.Separator))
+		}
+		if got != tt.want && !strings.HasSuffix(tt.want, "anew") || !strings.HasSuffix(got, tt.want[len(tt.want)-5:]) {
+			t.Errorf("%q begin %q, replace %v: got %q, want %q", tt.sums, tt.begin, tt.replace, got, tt.want)
+		}
+	}
+}
+
+// Two files of one name in one run do not take each other's place.
+func TestClaimTwice(t *testing.T) {
+	x, err := (&folder{t.TempDir(), "csv"}).newIndex()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if there, err := f.find("a"); there != nil || err == nil {
-		t.Errorf("%v, %v", there, err)
+	var got []string
+	for _, sum := range []string{"aaaaaaaaa", "bbbbbbbbb"} {
+		o := tables.Origin{Files: []tables.File{{Name: "x.pcap", SHA256: sum}}}
+		_, err := x.claim(&o, "", true)
+		got = append(got, fmt.Sprint(o.Capture, err))
+	}
+	if want := []string{"x.pcap<nil>", "x.pcap-bbbbbbbb<nil>"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A folder of another version is refused; a row that is damaged is not a capture.
+func TestIndex(t *testing.T) {
+	files := func(schema int) string {
+		return fmt.Sprintf("index,file,sha256,size,schema,options,capture\n0,a.pcap,00,5,%d,,a.pcap\n1,b.pcap,01,6,%d,,a.pcap\n", schema, schema)
+	}
+	for _, tt := range []struct{ part, files, want string }{
+		{"part=a", files(tables.Schema), ""},
+		{"part=a", "neither a row\n", ""},
+		{"part=a", files(tables.Schema + 1), fmt.Sprintf("capture=a.pcap has tables of schema %d, and this program knows %d; use a newer bcdissect", tables.Schema+1, tables.Schema)},
+		{"capture=a", files(tables.Schema), "holds tables of an earlier version of bcdissect; write the captures into a new folder"},
+	} {
+		f := &folder{t.TempDir(), "csv"}
+		for table, text := range map[string]string{tables.Captures: "x\n", tables.Files: tt.files} {
+			dir := filepath.Join(f.path, table, tt.part)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "part.csv"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := f.newIndex()
+		switch {
+		case tt.want != "" && (err == nil || err.Error() != f.path+": "+tt.want):
+			t.Errorf("%s: %v, want %s", tt.part, err, tt.want)
+		case tt.want != "":
+		case err != nil:
+			t.Errorf("%s: %v", tt.part, err)
+		case strings.HasPrefix(tt.files, "index") && (x.by["a.pcap"] == nil || len(x.by["a.pcap"].Files) != 2 || x.by["a.pcap"].Files[1].Size != 6):
+			t.Errorf("%s: got %v", tt.part, x.by)
+		case !strings.HasPrefix(tt.files, "index") && (len(x.by) > 0 || x.broken["a"] == nil):
+			t.Errorf("%s: got %v and %v", tt.part, x.by, x.broken)
+		}
 	}
 }
 

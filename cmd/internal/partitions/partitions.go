@@ -3,7 +3,6 @@
 package partitions
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,7 +33,9 @@ const memory = 96 << 20
 // Flags are the flags of the command tables.
 type Flags struct {
 	cli.Common
-	replace bool
+	replace, remove, compact bool
+	shard                    shard
+	views                    cli.Choice
 }
 
 // Define defines the flags.
@@ -43,6 +45,10 @@ func (f *Flags) Define(cmd *cobra.Command) {
 	f.DefineDecoding(cmd)
 	f.DefinePorts(cmd)
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "replace captures that have other contents or options under the same name")
+	cmd.Flags().BoolVar(&f.remove, "remove", false, "take the rows of the named captures out of the tables")
+	cmd.Flags().BoolVar(&f.compact, "compact", false, "join the files of small captures, so that engines open fewer")
+	cmd.Flags().Var(&f.shard, "shard", "write part `I/N` of the captures: 0/4 to 3/4 for four programs")
+	f.views.Define(cmd, "views", "", "print the tables and more as views in the SQL of an engine", "", "duckdb", "clickhouse")
 	cmd.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "read `N` captures at a time (0 = automatic)")
 }
 
@@ -51,13 +57,25 @@ var (
 	errThere   = errors.New("already there")
 )
 
-// Run writes the tables of captures.
+// Run writes the tables of captures, or does what a flag says with those that are
+// there.
 func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
+	on := folder{dir, f.Format.Value}
+	switch adds := !f.remove && !f.compact && f.views.Value == ""; {
+	case (adds || f.remove) && len(files) == 0:
+		return fmt.Errorf("no captures; name them after %s", dir)
+	case (f.compact || f.views.Value != "") && len(files) > 0:
+		return errors.New("--compact and --views are for the whole folder; name no captures with them")
+	case f.views.Value != "":
+		return f.printViews(s, &on)
+	case !adds:
+		return f.change(s, &on, files)
+	}
 	cfg, err := f.Config()
 	if err != nil {
 		return err
 	}
-	w := &work{Flags: f, s: s, cfg: cfg, folder: folder{dir, f.Format.Value}}
+	w := &work{Flags: f, s: s, cfg: cfg, folder: on}
 	if w.options, err = f.options(); err != nil {
 		return err
 	}
@@ -70,8 +88,80 @@ func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return cli.Failed(cli.PlainPath(dir, err))
 	}
+	if w.index, err = w.folder.enter(); err != nil {
+		return err
+	}
 	return w.run()
 }
+
+// enter completes what a killed run left, and reads which captures there are.
+func (f *folder) enter() (*index, error) {
+	if err := f.recover(); err != nil {
+		return nil, cli.Failed(cli.Plain(err))
+	}
+	x, err := f.newIndex()
+	if err != nil {
+		return nil, cli.Failed(cli.Plain(err))
+	}
+	return x, nil
+}
+
+// change removes captures, or joins small ones.
+func (f *Flags) change(s cli.Streams, on *folder, names []string) error {
+	x, err := on.enter()
+	if err != nil {
+		return err
+	}
+	on.forget()
+	if f.compact {
+		n, packs, err := x.compact()
+		if err != nil {
+			return cli.Failed(cli.Plain(err))
+		}
+		fmt.Fprintf(s.Out, "%d %s joined in %d %s\n", n, plural.Form(n, "{capture|captures}"), packs, plural.Form(packs, "{pack|packs}"))
+		return nil
+	}
+	var all []*entry
+	for _, name := range names {
+		e := x.find(name)
+		if e == nil {
+			return cli.Failed(fmt.Errorf("%s: no such capture in %s", name, on.path))
+		}
+		all = append(all, e)
+	}
+	if err := x.remove(all); err != nil {
+		return cli.Failed(cli.Plain(err))
+	}
+	fmt.Fprintf(s.Out, "%d %s removed\n", len(all), plural.Form(len(all), "{capture|captures}"))
+	return nil
+}
+
+// A shard is one of several parts of the work, as a flag.
+type shard struct{ index, of int }
+
+// String implements pflag.Value.
+func (s *shard) String() string {
+	if s.of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.index, s.of)
+}
+
+// Type implements pflag.Value.
+func (*shard) Type() string { return "I/N" }
+
+// Set implements pflag.Value.
+func (s *shard) Set(text string) error {
+	var i, n int
+	if _, err := fmt.Sscanf(text, "%d/%d", &i, &n); err != nil || fmt.Sprintf("%d/%d", i, n) != text || i < 0 || i >= n {
+		return errors.New("must be I/N with I from 0 to N-1, such as 0/4")
+	}
+	*s = shard{i, n}
+	return nil
+}
+
+// has reports whether a part of the work belongs to the shard.
+func (s *shard) has(i int) bool { return s.of == 0 || i%s.of == s.index }
 
 // options returns a text for the options that change the tables.
 func (f *Flags) options() (string, error) {
@@ -86,7 +176,7 @@ func (f *Flags) options() (string, error) {
 		all = append(all, "ports="+strings.ReplaceAll(strings.TrimPrefix(on, " on port "), ", ", ","))
 	}
 	for _, name := range f.Defined {
-		sum, err := digest(name, func() bool { return false })
+		sum, _, err := digest(name, -1, func() bool { return false })
 		if err != nil {
 			return "", cli.Failed(err)
 		}
@@ -101,6 +191,7 @@ type work struct {
 	s       cli.Streams
 	cfg     dissect.Config
 	folder  folder
+	index   *index
 	options string
 	jobs    []*job
 	stopped atomic.Bool
@@ -113,40 +204,63 @@ type work struct {
 	reported int // jobs with a written result
 }
 
-// A job is one capture.
+// A job is one capture: a file, or the parts of a recording.
 type job struct {
-	file, name string
-	size       int64
-	read       int64 // bytes
-	frames     int
-	err        error // reason why it was not written, or errThere
-	damage     error
-	remarks    []string
-	rows       map[string]int64
-	done       bool
+	files   []string
+	name    string // in reports
+	capture string // once it is known
+	size    int64
+	read    int64 // bytes
+	frames  int
+	err     error // reason why it was not written, or errThere
+	damage  error
+	remarks []string
+	rows    map[string]int64
+	done    bool
 }
 
-// plan lists the captures. Two files cannot have the same name.
+// plan lists the captures of the shard, in the order of their first arguments. The
+// same bytes count once.
 func (w *work) plan(files []string) error {
-	by := map[string]string{}
-	for _, file := range files {
+	at := map[string]int{}
+	var names []string
+	for i, file := range files {
 		if file == "-" {
 			return errors.New("standard input: it has no name for its tables; save it as a file")
 		}
-		name := nameOf(file)
-		if other, ok := by[name]; ok {
-			if filepath.Clean(other) == filepath.Clean(file) {
-				continue
-			}
-			return fmt.Errorf("%s and %s: both would be capture=%s; rename one", other, file, name)
+		if _, again := at[filepath.Clean(file)]; !again {
+			at[filepath.Clean(file)] = i
+			names = append(names, file)
 		}
-		by[name] = file
-		j := &job{file: file, name: name}
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			j.size = info.Size()
+	}
+	groups, copies := dissect.Recordings(w.cfg, names)
+	reading.SayCopies(w.s, names, copies)
+	first := func(group []string) int {
+		n := len(files)
+		for _, file := range group {
+			n = min(n, at[filepath.Clean(file)])
+		}
+		return n
+	}
+	slices.SortFunc(groups, func(a, b []string) int { return first(a) - first(b) })
+	for i, group := range groups {
+		if !w.shard.has(i) {
+			continue
+		}
+		j := &job{files: group, name: group[0]}
+		if n := len(group) - 1; n > 0 {
+			j.name += fmt.Sprintf(" and %d more %s of the recording", n, plural.Form(n, "{part|parts}"))
+		}
+		for _, file := range group {
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+				j.size += info.Size()
+			}
 		}
 		w.size += j.size
 		w.jobs = append(w.jobs, j)
+	}
+	if len(w.jobs) == 0 {
+		fmt.Fprintf(w.s.Out, "no captures in shard %s of %d\n", w.shard.String(), len(groups))
 	}
 	return nil
 }
@@ -210,8 +324,10 @@ func (w *work) finish(j *job) {
 
 // report writes the result of a capture.
 func (w *work) report(j *job) {
-	name := report.Escape(j.file)
+	name := report.Escape(j.name)
 	switch {
+	case errors.Is(j.err, errThere) && j.capture != nameOf(j.files[0]):
+		fmt.Fprintf(w.s.Out, "%s: already there as capture=%s\n", name, j.capture)
 	case errors.Is(j.err, errThere):
 		fmt.Fprintf(w.s.Out, "%s: already there\n", name)
 	case errors.Is(j.err, errStopped):
@@ -258,33 +374,31 @@ func (w *work) verdict() error {
 
 // write writes the tables of a capture, unless they are there.
 func (w *work) write(j *job) (err error) {
-	before, err := os.Stat(j.file)
-	switch {
-	case err != nil:
-		return cli.PlainPath(j.file, err)
-	case !before.Mode().IsRegular():
-		return fmt.Errorf("%s: not a file; give the name of a capture", j.file)
-	}
-	sum, err := digest(j.file, w.stopped.Load)
+	before, err := states(j.files)
 	if err != nil {
 		return err
 	}
-	origin := tables.Origin{SHA256: sum, Schema: tables.Schema, Options: w.options}
-	switch there, err := w.folder.find(j.name); {
-	case err != nil && !w.replace:
-		return fmt.Errorf("%s: %w; --replace writes it anew", w.folder.file(tables.Captures, j.name), err)
-	case there == nil || err != nil:
-	case *there == origin:
-		if w.folder.whole(j.name) {
-			w.folder.tidy(j.name) // the run that wrote it may have been killed right after
-			return errThere
+	origin := tables.Origin{Schema: tables.Schema, Options: w.options}
+	begin := ""
+	for i, file := range j.files {
+		f := tables.File{Name: filepath.Base(file), Size: before[i].Size()}
+		if f.SHA256, begin, err = digest(file, w.index.sizeOf(nameOf(file)), w.stopped.Load); err != nil {
+			return err
 		}
-	case there.SHA256 != sum && !w.replace:
-		return fmt.Errorf("%s: capture=%s holds another capture; rename the file, or replace the tables with --replace", j.file, j.name)
-	case there.Options != w.options && !w.replace:
-		return fmt.Errorf("%s: capture=%s was read with other options (%s); replace the tables with --replace", j.file, j.name, cmp.Or(there.Options, "none"))
+		origin.Files = append(origin.Files, f)
 	}
-	d, err := w.folder.begin(j.name)
+	if len(j.files) > 1 {
+		begin = ""
+	}
+	old, err := w.index.claim(&origin, begin, w.replace)
+	j.capture = origin.Capture
+	if errors.Is(err, errThere) {
+		w.folder.tidy(j.capture) // the run that wrote it may have been killed right after
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", j.files[0], err)
+	}
+	d, err := w.folder.begin(j.capture)
 	if err != nil {
 		return err
 	}
@@ -292,24 +406,43 @@ func (w *work) write(j *job) (err error) {
 	if err := w.fill(j, d, origin); err != nil {
 		return d.plain(err)
 	}
-	after, err := os.Stat(j.file)
-	if err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
-		return fmt.Errorf("%s: changed while it was read; run the command again", j.file)
+	after, err := states(j.files)
+	if err != nil || !slices.EqualFunc(before, after, func(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }) {
+		return fmt.Errorf("%s: changed while it was read; run the command again", j.files[0])
+	}
+	old = slices.DeleteFunc(old, func(e *entry) bool { return e.part == j.capture }) // that is replaced as a whole
+	if err := w.index.remove(old); err != nil {
+		return d.plain(err)
 	}
 	return d.plain(d.publish())
 }
 
+// states returns the sizes and times of files.
+func states(names []string) (all []fs.FileInfo, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case err != nil:
+			return nil, cli.PlainPath(name, err)
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s: not a file; give the name of a capture", name)
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
 // fill reads a capture into the files of a draft.
 func (w *work) fill(j *job, d *draft, origin tables.Origin) error {
-	src, err := capture.OpenAll([]string{j.file}, nil)
+	src, err := capture.OpenAll(j.files, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	first, damage := src.Next()
-	c := tables.Capture{Origin: origin, File: filepath.Base(j.file), Size: j.size, Version: cli.Version()}
+	c := tables.Capture{Name: filepath.Base(j.files[0]), Parts: len(j.files), Size: j.size, Version: cli.Version()}
 	sink := tables.NewSink(tables.Options{
-		CSV: d.ext == "csv", Version: c.Version, Origin: origin, Start: src.Stats().FirstTime, Catalog: w.cfg.Catalog, Create: d.create,
+		CSV: d.csv(), Version: c.Version, Origin: origin, Start: src.Stats().FirstTime, Catalog: w.cfg.Catalog, Create: d.create,
 	})
 	p := dissect.New(w.cfg)
 	if damage == nil {

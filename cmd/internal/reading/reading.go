@@ -48,6 +48,15 @@ func warn(s cli.Streams, c capture.Stats) {
 	}
 }
 
+// SayCopies tells which files have the bytes of others.
+func SayCopies(s cli.Streams, names []string, copies map[string]string) {
+	for _, name := range names {
+		if first, ok := copies[name]; ok {
+			fmt.Fprintf(s.Err, "bcdissect: %s has the same bytes as %s; it counts once\n", report.Escape(name), report.Escape(first))
+		}
+	}
+}
+
 // ErrEnough ends a reading that has shown as many records as asked for.
 var ErrEnough = errors.New("enough")
 

@@ -7,22 +7,37 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { duckdb, clickhouse } from './engines.mjs'
+import { duckdb, clickhouse, storage } from './engines.mjs'
 
 const [program, root] = process.argv.slice(2).map(p => path.resolve(p))
-const captures = ['battle_mix.pcap.gz', 'forged_small.pcap', 'lossy.pcap', 'networked_battle.pcap', 'opcode_tour.pcap', 'stock_client.pcap', 'two_teams.pcap']
-  .map(name => path.join(root, 'fixtures/captures', name))
+// c21 is one match at two places.
+const captures = ['battle_mix.pcap.gz', 'forged_small.pcap', 'lossy.pcap', 'networked_battle.pcap', 'opcode_tour.pcap', 'stock_client.pcap', 'two_teams.pcap',
+  'field/c21.host.pcap.gz', 'field/c21.client.pcap.gz'].map(name => path.join(root, 'fixtures/captures', name))
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'bcdissect-tables-'))
 try {
   execFileSync(program, ['tables', dir, ...captures])
-  const engines = [await duckdb(dir), await clickhouse(dir)].filter(e => e)
-  if (engines.length === 0) throw new Error('no engine can be had: run npm install')
-  for (const e of engines) await counts(e)
-  await recipes(engines)
-  for (const e of engines) e.close?.()
-  console.log(`ok: ${engines.map(e => e.name).join(' and ')}`)
+  await all(async engines => {
+    for (const e of engines) await counts(e)
+    await recipes(engines)
+  }, await duckdb(program, dir), await clickhouse(program, dir))
+  execFileSync(program, ['tables', dir, '--compact'])
+  await all(recipes, await duckdb(program, dir), await clickhouse(program, dir))
+  const s3 = await storage(dir)
+  try {
+    await all(recipes, s3 && await clickhouse(program, s3.url))
+  } finally {
+    s3?.close()
+  }
 } finally {
   fs.rmSync(dir, { recursive: true })
+}
+
+// all checks with all engines that can be had.
+async function all (check, ...engines) {
+  engines = engines.filter(e => e)
+  if (engines.length > 0) await check(engines)
+  for (const e of engines) e.close?.()
+  console.log(`ok: ${engines.map(e => e.name).join(' and ')}`)
 }
 
 // counts compares the counts of an engine with those of stats.
@@ -69,7 +84,7 @@ async function counts (engine) {
       await is(`select coalesce(sum(${key}), 0) from links where capture = '${name}'`, sum, 'links ' + key)
     }
     const story = JSON.parse(execFileSync(program, ['session', '-T', 'json', file]))
-    for (const list of ['players', 'lives', 'kills', 'scores', 'shots', 'chat']) {
+    for (const list of ['players', 'lives', 'kills', 'scores', 'shots', 'damage', 'chat']) {
       await is(`select count(*) from ${list} where capture = '${name}'`, story.matches.reduce((n, m) => n + m[list].length, 0), list)
     }
   }

@@ -21,7 +21,7 @@ ${body.join('\n')}
 
 try {
   execFileSync(program, ['tables', dir, path.join(root, 'fixtures/captures/battle_mix.pcap.gz')])
-  const db = await duckdb(dir)
+  const db = await duckdb(program, dir)
   const save = (name, s) => fs.writeFileSync(path.join(root, 'docs/images', name), s)
   save('tables-updates.svg', updates((await db.query(`select player_name, rel, updates / 10.0 as per_second from links
     where dir = 'c2s' and player_name is not null order by player_name, rel`)).rows))

@@ -1,0 +1,323 @@
+package partitions
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/report/tables"
+)
+
+// packName begins the names of packs. No capture's name has the character ~.
+const packName = "pack~"
+
+// Limits of packs.
+const (
+	packBytes = 256 << 20 // a pack takes no more captures then
+	packMost  = 1000      // captures: each is a row group in each table
+	packSmall = packBytes / 4
+)
+
+// A move puts files of a draft into their places and removes parts. It's written
+// beside the files when all of them are there, so that a run that is killed before
+// its end is completed by the next one.
+type move struct {
+	Drop  []string `json:"drop"`  // parts
+	Files []placed `json:"files"` // of tables, that of captures last
+}
+
+// placed is a file of a table.
+type placed struct {
+	File  string `json:"file"`  // in the draft
+	Table string `json:"table"` // its folder
+	Part  string `json:"part"`
+}
+
+// moveFile holds the move in a draft.
+const moveFile = "move.json"
+
+// repack makes one part of several, without some captures. Of a part without
+// captures nothing stays.
+func (x *index) repack(parts []string, without map[string]bool) error {
+	kept := []*entry{}
+	for _, e := range x.by {
+		if slices.Contains(parts, e.part) && !without[e.Capture] {
+			kept = append(kept, e)
+		}
+	}
+	slices.SortFunc(kept, func(a, b *entry) int { return strings.Compare(a.Capture, b.Capture) })
+	b, err := json.Marshal([]any{kept, parts})
+	if err != nil {
+		return err
+	}
+	pack := fmt.Sprintf("%s%.8x", packName, sha256.Sum256(b))
+	temp := filepath.Join(x.path, unfinished, x.prefixOf(pack))
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(filepath.Join(x.path, unfinished)) }() // unless others use it
+	m := move{Drop: parts}
+	if len(kept) > 0 {
+		if m.Files, err = x.pack(temp, pack, parts, func(capture string) bool { return !without[capture] }); err != nil {
+			_ = os.RemoveAll(temp) // the error that matters is known
+			return err
+		}
+	}
+	if err := m.write(temp); err != nil {
+		return err
+	}
+	if err := x.finish(temp); err != nil {
+		return err
+	}
+	maps.DeleteFunc(x.by, func(_ string, e *entry) bool { return slices.Contains(parts, e.part) && without[e.Capture] })
+	for _, e := range kept {
+		e.part = pack
+	}
+	return nil
+}
+
+// pack writes the tables of some parts as one into a draft.
+func (x *index) pack(temp, pack string, parts []string, wanted func(capture string) bool) (all []placed, err error) {
+	byTable := map[string][]string{}
+	for _, part := range parts {
+		files, err := x.files(part)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range files {
+			table, _ := filepath.Rel(x.path, filepath.Dir(filepath.Dir(name))) // it is below
+			byTable[filepath.ToSlash(table)] = append(byTable[filepath.ToSlash(table)], name)
+		}
+	}
+	for _, table := range slices.Sorted(maps.Keys(byTable)) {
+		shapes, err := x.shapes(byTable[table])
+		if err != nil {
+			return nil, err
+		}
+		for i, names := range shapes {
+			to := placed{strings.ReplaceAll(table, "/", "~"), table, pack}
+			if i > 0 { // other columns, as of a mod's message
+				more := fmt.Sprintf("~%d", i+1)
+				to.Part, to.File = to.Part+more, to.File+more
+			}
+			rows, err := x.packFile(filepath.Join(temp, to.File), names, wanted)
+			if err != nil {
+				return nil, err
+			}
+			if rows > 0 || i == 0 && !strings.Contains(table, "/") {
+				all = append(all, to)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b placed) int {
+		last := map[bool]int{true: 1}
+		return last[a.Table == tables.Captures] - last[b.Table == tables.Captures]
+	})
+	return all, nil
+}
+
+// shapes groups files by their columns.
+func (x *index) shapes(names []string) (all [][]string, err error) {
+	group := map[string]int{}
+	for _, name := range names {
+		r, p, err := open(name)
+		if err != nil {
+			return nil, err
+		}
+		shape, err := p.Shape(x.csv())
+		_ = r.Close() // nothing was written
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		i, known := group[shape]
+		if !known {
+			i = len(all)
+			group[shape], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], name)
+	}
+	return all, nil
+}
+
+// packFile writes some files of a table as one. The files that it is made of go
+// next, so it has to be on the disk.
+func (x *index) packFile(to string, names []string, wanted func(capture string) bool) (rows int64, err error) {
+	var parts []tables.Part
+	for _, name := range names {
+		r, p, err := open(name)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = r.Close() }() // nothing was written
+		parts = append(parts, p)
+	}
+	w, err := os.Create(to)
+	if err != nil {
+		return 0, err
+	}
+	rows, err = tables.Pack(w, parts, wanted, x.csv())
+	if err == nil {
+		err = w.Sync()
+	}
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	return rows, err
+}
+
+// write writes the move into a draft that is complete.
+func (m *move) write(temp string) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(temp, moveFile)
+	if err := os.WriteFile(name+"~", b, 0o666); err != nil {
+		return err
+	}
+	return os.Rename(name+"~", name)
+}
+
+// finish completes the move of a draft, from wherever an earlier run left it.
+func (f *folder) finish(temp string) error {
+	b, err := os.ReadFile(filepath.Join(temp, moveFile))
+	if err != nil {
+		return err
+	}
+	var m move
+	if err := json.Unmarshal(b, &m); err != nil {
+		return fmt.Errorf("%s: %w", temp, err)
+	}
+	for _, part := range m.Drop {
+		if err := removeFile(f.file(tables.Captures, part)); err != nil {
+			return err
+		}
+	}
+	for _, part := range m.Drop {
+		all, err := f.files(part)
+		if err != nil {
+			return err
+		}
+		for _, name := range all {
+			if err := removeFile(name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range m.Files {
+		to := filepath.Join(f.path, filepath.FromSlash(p.Table), partKey+p.Part)
+		if err := os.MkdirAll(to, 0o777); err != nil {
+			return err
+		}
+		err := os.Rename(filepath.Join(temp, p.File), filepath.Join(to, "part."+f.ext))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it was moved before
+			return err
+		}
+	}
+	return os.RemoveAll(temp)
+}
+
+// recover completes the moves of runs that were killed.
+func (f *folder) recover() error {
+	all := filepath.Join(f.path, unfinished)
+	drafts, _ := os.ReadDir(all) // it may not be there
+	for _, d := range drafts {
+		temp := filepath.Join(all, d.Name())
+		if !strings.HasPrefix(d.Name(), packName) || !strings.HasSuffix(d.Name(), "."+f.ext+"~") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(temp, moveFile)); err != nil {
+			continue
+		}
+		if err := f.finish(temp); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(all) // unless others use it
+	return nil
+}
+
+// forget removes packs that a killed run did not complete.
+func (f *folder) forget() {
+	all := filepath.Join(f.path, unfinished)
+	drafts, _ := os.ReadDir(all) // it may not be there
+	for _, d := range drafts {
+		if strings.HasPrefix(d.Name(), packName) {
+			_ = os.RemoveAll(filepath.Join(all, d.Name())) // not worth an error
+		}
+	}
+}
+
+// remove removes captures.
+func (x *index) remove(all []*entry) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	byPart := map[string]map[string]bool{}
+	for _, e := range all {
+		if byPart[e.part] == nil {
+			byPart[e.part] = map[string]bool{}
+		}
+		byPart[e.part][e.Capture] = true
+	}
+	for _, part := range slices.Sorted(maps.Keys(byPart)) {
+		if err := x.repack([]string{part}, byPart[part]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compact makes packs of small parts. It returns how many captures it moved into
+// how many packs.
+func (x *index) compact() (captures, packs int, err error) {
+	inPart := map[string]int{}
+	for _, e := range x.by {
+		inPart[e.part]++
+	}
+	var group []string
+	size, n := int64(0), 0
+	flush := func() error {
+		if len(group) > 1 {
+			if err := x.repack(group, nil); err != nil {
+				return err
+			}
+			captures, packs = captures+n, packs+1
+		}
+		group, size, n = nil, 0, 0
+		return nil
+	}
+	for _, part := range slices.Sorted(maps.Keys(inPart)) {
+		s, err := x.size(part)
+		if err != nil {
+			return captures, packs, err
+		}
+		if s > packSmall || inPart[part] > packMost/2 {
+			continue
+		}
+		group, size, n = append(group, part), size+s, n+inPart[part]
+		if size > packBytes || n > packMost/2 {
+			if err := flush(); err != nil {
+				return captures, packs, err
+			}
+		}
+	}
+	return captures, packs, flush()
+}
+
+// size returns how many bytes a part has.
+func (f *folder) size(part string) (n int64, err error) {
+	all, err := f.files(part)
+	for _, name := range all {
+		if info, err := os.Stat(name); err == nil {
+			n += info.Size()
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,33 @@
+package tables
+
+import (
+	_ "embed" // for the views
+	"fmt"
+	"io"
+	"strings"
+)
+
+// views are the views that both engines understand.
+//
+//go:embed views.sql
+var views string
+
+// Views writes the tables at a path and the views on them as SQL for an engine:
+// duckdb or clickhouse. The path is a folder, or its URL on object storage.
+func Views(w io.Writer, engine, path string, names []string) error {
+	for _, name := range names {
+		files := "'" + strings.ReplaceAll(path+"/"+name+"/*/part.parquet", "'", "''") + "'"
+		from := "read_parquet(" + files + ", union_by_name = true, hive_partitioning = false)"
+		if engine == "clickhouse" {
+			from = "file(" + files + ", 'Parquet') settings use_hive_partitioning = 0"
+			if strings.Contains(path, "://") {
+				from = "s3(" + files + ", 'Parquet') settings use_hive_partitioning = 0"
+			}
+		}
+		if _, err := fmt.Fprintf(w, "create or replace view \"%s\" as select * from %s;\n", strings.ReplaceAll(name, "/", "_"), from); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n"+views)
+	return err
+}
