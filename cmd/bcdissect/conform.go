@@ -34,6 +34,7 @@ const quickly = 270 * time.Second
 const (
 	usualClients = 3
 	usualTimeout = 2 * time.Second
+	usualSeed    = 1
 )
 
 // conforming are the flags of conform.
@@ -61,6 +62,8 @@ type conforming struct {
 	quiet   bool
 	known   baselining
 	start   starting
+	game    gaming
+	seed    uint64
 	given   []string // flags that some cases need
 }
 
@@ -138,6 +141,8 @@ func (c *conforming) define(cmd *cobra.Command) {
 	c.only.Define(cmd, "only", "", "with --read: judge all, or the contents of messages alone", "all", "all", "content")
 	c.known.define(fl)
 	c.start.define(fl)
+	c.game.define(fl)
+	fl.Uint64Var(&c.seed, "seed", usualSeed, "what bots do, as a `NUMBER`: the same makes the same game")
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	cli.DefineColor(cmd, &c.color, "colours in the table")
 	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
@@ -164,7 +169,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	const most = 8
 	offline := c.list || c.matrix || c.read != ""
-	c.given = slices.DeleteFunc([]string{"--start"}, func(flag string) bool { return !set(flag[2:]) })
+	c.given = slices.DeleteFunc([]string{"--start", "--bots"}, func(flag string) bool { return !set(flag[2:]) })
 	switch {
 	case c.clients < 2 || c.clients > most:
 		return fmt.Errorf("--clients %d: must be 2 to %d", c.clients, most)
@@ -176,8 +181,8 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--write records a run against a host; leave it out with --list, --read and --matrix")
 	case offline && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
 		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; leave them out")
-	case offline && (set("start") || set("start-within")):
-		return errors.New("--start starts a server for a run; leave it out with --list, --read and --matrix")
+	case offline && (set("start") || set("bots") || set("seed")):
+		return errors.New("--start, --bots and --seed are about a run; leave them out with --list, --read and --matrix")
 	case c.read == "" && set("only"):
 		return errors.New("--only goes with --read")
 	case c.force && c.write == "":
@@ -189,7 +194,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	case c.list && c.format.Value == "tap":
 		return errors.New("--list has no TAP; use -T table or -T json")
 	}
-	files := [][2]string{{"--output", c.output}, {"--write", c.write}, {"--junit", c.junit}, {"--html", c.html}, {"--baseline", c.known.name}}
+	files := [][2]string{{"--output", c.output}, {"--write", c.write}, {"--junit", c.junit}, {"--html", c.html}, {"--baseline", c.known.name}, {"--impair-log", c.game.log}}
 	for i, a := range files {
 		for _, b := range files[i+1:] {
 			if err := cli.CheckDistinct(a[0], a[1], b[0], b[1]); err != nil {
@@ -197,7 +202,10 @@ func (c *conforming) check(cmd *cobra.Command) error {
 			}
 		}
 	}
-	return c.start.check(set)
+	if err := c.start.check(set); err != nil {
+		return err
+	}
+	return c.game.check(set)
 }
 
 // cases returns the cases that the words choose.
@@ -328,7 +336,11 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		rep, err = suite.Run(sockets.New(ctx, to), o)
 	}
 	progress.Done()
-	c.start.judge(rep, list)
+	if err == nil {
+		c.start.judge(rep, nil)
+		err = c.play(ctx, s, o, rep)
+		c.start.judge(rep, list)
+	}
 	switch {
 	case file != nil && rep != nil:
 		err = errors.Join(err, recordRun(file, rep))
@@ -402,6 +414,12 @@ func (c *conforming) again(host string) string {
 	add(c.pass != "", "--password", "...")
 	add(c.hashes != "", "--checksums", quoted(c.hashes))
 	add(c.start.command != "", "--start", quoted(c.start.command))
+	add(c.game.bots > 0, "--bots", strconv.Itoa(c.game.bots))
+	add(c.game.bots > 0 && c.game.length != time.Minute, "--for", c.game.length.String())
+	for _, properties := range c.game.impair {
+		add(true, "--impair", properties)
+	}
+	add(c.seed != usualSeed, "--seed", strconv.FormatUint(c.seed, 10))
 	add(c.master != "", "--master", c.master)
 	if c.remote {
 		words = append(words, "--yes-remote")

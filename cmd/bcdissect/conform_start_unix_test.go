@@ -76,6 +76,31 @@ func TestConformStarts(t *testing.T) {
 	}
 }
 
+// A game on a bad line is a part of the run, and its log has what became of each datagram.
+func TestConformBots(t *testing.T) {
+	fixtures.System(t)
+	t.Parallel()
+	at, dir := freePort(t), t.TempDir()
+	log, recording := filepath.Join(dir, "line.jsonl"), filepath.Join(dir, "run.pcapng")
+	var out, errs bytes.Buffer
+	code := run([]string{
+		"conform", at.String(), "bots", "--start", "exec bcdissect relay --listen " + at.String() + " --control none -T none", "--profile", "playable",
+		"--bots", "4", "--for", "4s", "--impair", "loss=10%,delay=10ms", "--impair-log", log, "-T", "json", "-w", recording,
+	}, cli.Streams{Out: &out, Err: &errs})
+	rep, err := verdicts.Read(&out)
+	if err != nil || code != cli.ExitOK || rep.Counts["PASS"] != 4 || len(rep.Cases) != 4 {
+		t.Fatalf("status %d, %v, %v: %s", code, err, rep, errs.String())
+	}
+	text, err := os.ReadFile(log)
+	lost := bytes.Count(text, []byte(`"fate":"lost"`))
+	if want := fmt.Sprintf("the game: %d datagrams, of which the line lost ", bytes.Count(text, []byte("\n"))); err != nil || lost < 10 || !strings.Contains(errs.String(), want) {
+		t.Errorf("%v: %d lost: %s", err, lost, errs.String())
+	}
+	if info, err := os.Stat(recording); err != nil || info.Size() < 10_000 {
+		t.Errorf("the recording: %v %v", info, err)
+	}
+}
+
 // A server that can't be tried has the status by which git bisect run skips a commit.
 func TestConformNeverStarts(t *testing.T) {
 	t.Parallel()

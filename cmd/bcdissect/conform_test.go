@@ -91,15 +91,16 @@ func TestConformOverUDP(t *testing.T) {
 
 // The command that repeats a case has all flags that decide how the host is tried.
 func TestConformAgain(t *testing.T) {
-	usual := conforming{profile: cli.NewChoice("stock", suite.Profiles()...), clients: usualClients, timeout: usualTimeout}
+	usual := conforming{profile: cli.NewChoice("stock", suite.Profiles()...), clients: usualClients, timeout: usualTimeout, seed: usualSeed}
 	if got, want := usual.again("localhost:22101"), "bcdissect conform localhost:22101"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	c := conforming{
 		profile: cli.NewChoice("openbc", suite.Profiles()...), clients: 4, timeout: 5 * time.Second, pass: "tranya", hashes: "my files.txt",
-		master: "127.0.0.1:27900", remote: true,
+		master: "127.0.0.1:27900", remote: true, start: starting{command: "make; ./server"}, game: gaming{bots: 8, length: time.Hour, impair: []string{"loss=5%"}}, seed: 7,
 	}
-	want := `bcdissect conform h:1 --profile openbc --clients 4 --timeout 5s --password ... --checksums "my files.txt" --master 127.0.0.1:27900 --yes-remote`
+	want := `bcdissect conform h:1 --profile openbc --clients 4 --timeout 5s --password ... --checksums "my files.txt" --start "make; ./server" ` +
+		`--bots 8 --for 1h0m0s --impair loss=5% --seed 7 --master 127.0.0.1:27900 --yes-remote`
 	if got := c.again("h:1"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

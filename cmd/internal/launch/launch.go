@@ -18,6 +18,8 @@ const (
 	surely = 2 * time.Second // the system may take so long to end processes that it kills
 	looks  = 10 * time.Millisecond
 
+	lastWords = 500 * time.Millisecond // what a server wrote before it ended has been read by then
+
 	kept  = 8 << 10 // bytes of a server's output that are remembered
 	lines = 8       // lines of it that are shown
 )
@@ -29,6 +31,7 @@ type Server struct {
 	group  group
 	output *os.File
 	ended  chan struct{} // closed when the shell has ended
+	heard  chan struct{} // closed at the end of the output
 	soft   time.Duration // the server may take so long to end when it is asked to
 
 	mu   sync.Mutex
@@ -42,7 +45,7 @@ func Start(command string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cmd: shell(command), output: r, ended: make(chan struct{}), soft: softly}
+	s := &Server{cmd: shell(command), output: r, ended: make(chan struct{}), heard: make(chan struct{}), soft: softly}
 	s.cmd.Stdout, s.cmd.Stderr = w, w
 	err = s.cmd.Start()
 	_ = w.Close() // the command has its own
@@ -69,6 +72,7 @@ func Start(command string) (*Server, error) {
 
 // listen remembers the end of the output.
 func (s *Server) listen() {
+	defer close(s.heard)
 	b := make([]byte, 4<<10)
 	for {
 		n, err := s.output.Read(b)
@@ -86,6 +90,12 @@ func (s *Server) listen() {
 
 // Said returns the last lines that the server wrote.
 func (s *Server) Said() (list []string) {
+	if _, ended := s.Ended(); ended {
+		select {
+		case <-s.heard:
+		case <-time.After(lastWords):
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for line := range bytes.Lines(s.said) {

@@ -1074,7 +1074,7 @@ func TestForwardedHaveSamples(t *testing.T) {
 }
 
 // Every case has a fault that it catches. Those that need a flag have tests of their own: of the commands,
-// of package game, and TestFuzz.
+// of package badline, and TestFuzz.
 func TestEveryCaseCatches(t *testing.T) {
 	var caught []string
 	for _, ft := range allFaults() {

@@ -82,7 +82,7 @@ const (
 // A Case is one rule and the way to try it.
 type Case struct {
 	ID    string
-	Group string // query, transport, join, game, update, leave, robustness
+	Group string // query, transport, join, game, update, leave, robustness, simulation, bots
 	Title string
 	Rule  string // one sentence
 	// Source names a document and its section.
@@ -147,6 +147,7 @@ func Cases() []*Case {
 		{"leave", leaveCases()},
 		{"robustness", robustnessCases()},
 		{"simulation", simulationCases()},
+		{"bots", []Case{{ID: "B-1"}, {ID: "B-2"}, {ID: "B-3"}, {ID: "B-4"}}}, // package badline answers them
 	} {
 		for i := range group.cases {
 			c := &group.cases[i]
@@ -381,6 +382,9 @@ func (r *Report) Judge(b *result.Baseline) {
 	b.TriedFindings(r.Numbers)
 	r.Unneeded = b.Unneeded()
 }
+
+// Interrupt notes that the user ended the run early.
+func (r *Report) Interrupt() { r.Stopped = interrupted }
 
 // Interrupted reports whether the user ended the run before its last case.
 func (r *Report) Interrupted() bool { return r.Stopped == interrupted }
