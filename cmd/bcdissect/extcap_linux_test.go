@@ -76,6 +76,25 @@ func (u *user) output(t *testing.T, args ...string) string {
 	return string(out)
 }
 
+// extcap returns the process that captures for Wireshark.
+func (u *user) extcap(t *testing.T) (pid int) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range links {
+		if program, err := os.Readlink(link); err == nil && program == u.program {
+			if pid, err = strconv.Atoi(filepath.Base(filepath.Dir(link))); err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatal("no process captures")
+	return 0
+}
+
 // captures counts the captures of the test's network, besides the test's own
 // socket.
 func captures(t *testing.T) (n int) {
@@ -154,6 +173,7 @@ func TestExtcap(t *testing.T) {
 
 	frames := framesOf(t, fixtures.Read(t, "captures/join_flow.pcap"))
 	tshark, lines := start(io.Discard)
+	checkThreads(t, u.extcap(t), "65534")
 	go func() {
 		_ = send(append(bytes.Repeat([]byte{0xff}, 12), 0x08, 0x06, 0, 1)) // which the filter leaves out
 		for _, f := range frames {

@@ -101,6 +101,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	h.rules.Define(cmd, "Mission1", "Multi1")
 	fl.IntVar(&h.players, "players", 8, "limit of `N` players, at most 16; the game's own hosts offer up to 8")
 	fl.IntVar(&h.perAddress, "per-address", 4, "slots for the players of one address, such as those behind one router; by default no limit for this computer's own")
+	fl.BoolVar(&h.config.Proof, "proof", false, "believe only players who prove their address all the time; OpenBC's test clients can't join")
 	fl.StringVar(&h.password, "password", "", "`PASSWORD` that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
 	h.mode.Define(cmd, "mode", "", "strict forwards as the game's own host does; playable also ship updates", relay.Playable.String(), relay.Playable.String(), relay.Strict.String())

@@ -555,18 +555,21 @@ func TestSixteen(t *testing.T) {
 	if long() {
 		d = 10 * time.Minute
 	}
-	for _, loss := range []float64{0, 0.05, 0.15} {
-		t.Run(fmt.Sprintf("%.0f %% lost", 100*loss), func(t *testing.T) {
+	for _, tt := range []struct {
+		loss  float64
+		proof bool
+	}{{0, false}, {0.05, false}, {0.15, false}, {0.15, true}} {
+		t.Run(fmt.Sprintf("%.0f %% lost, proof %v", 100*tt.loss, tt.proof), func(t *testing.T) {
 			t.Parallel()
-			sixteen(t, d, loss)
+			sixteen(t, d, tt.loss, tt.proof)
 		})
 	}
 }
 
 // sixteen has sixteen players fight on a network that loses, doubles and reorders.
-func sixteen(t *testing.T, d time.Duration, loss float64) {
+func sixteen(t *testing.T, d time.Duration, loss float64, proof bool) {
 	t.Helper()
-	w := newWorld(t, 3, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
+	w := newWorld(t, 3, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers, Proof: proof})
 	w.trouble = relay.Trouble{Loss: loss, Duplicate: 0.05, Reorder: 0.1, Delay: 20 * time.Millisecond, Jitter: 20 * time.Millisecond}
 	var all []*player
 	for range relay.MaxPlayers {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,17 +185,31 @@ var forgeries = []aForgery{
 	{"all ids, all the time", func(f *forger, tick int) {
 		f.sweep(idle)
 	}},
+	{"acknowledgements for all ids, all the time", tenTimes(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return fill(id, func(n int) (transport.Header, []byte) {
+				return transport.Header{Type: transport.Acknowledge, Seq: uint16(n)}, nil
+			})
+		})
+	})},
 }
 
 // Nobody who writes a player's address, but does not read its traffic, throws it
 // out, speaks for it, or silences it. A line that is under way when the attack
 // begins, and could be forged, has to be repeated by the client, after a second.
+// Where the host wants proof of everybody it has a sign, and comes back at once.
 func TestForgeries(t *testing.T) {
+	type side struct {
+		when  int // in the second, in hundredths
+		proof bool
+		most  time.Duration // a line takes
+	}
 	for _, tt := range forgeries {
-		for when, most := range map[int]time.Duration{0: 100 * time.Millisecond, 85: 1200 * time.Millisecond} {
-			t.Run(fmt.Sprint(tt.name, "/", when), func(t *testing.T) {
+		for _, side := range []side{{0, false, 100 * time.Millisecond}, {85, false, 1200 * time.Millisecond}, {85, true, 100 * time.Millisecond}} {
+			when, most := side.when, side.most
+			t.Run(fmt.Sprint(tt.name, "/", when, "/", side.proof), func(t *testing.T) {
 				t.Parallel()
-				s := besiege(t, 4, relay.Config{})
+				s := besiege(t, 4, relay.Config{Proof: side.proof})
 				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
 				f := &forger{siege: s, victim: s.chatters[1], when: when}
 				forged := s.forgedLines()
@@ -248,6 +263,37 @@ func TestPatientForger(t *testing.T) {
 	}
 }
 
+// A host that wants proof of everybody doesn't believe a guess even if it is right and
+// the first, and lets no client in that answers no challenge.
+func TestProof(t *testing.T) {
+	s := besiege(t, 3, relay.Config{Proof: true})
+	f := &forger{siege: s, victim: s.chatters[1]}
+	forged := s.forgedLines()
+	s.events = nil
+	s.chat(5*time.Second, func(tick int) {
+		if tick%100 == 50 {
+			f.write(one(f.victim.ID, reliable(f.next()), forgedChat(f.victim.ID)))
+			f.write(one(f.victim.ID, transport.Header{Type: transport.Standard}, forgedChat(f.victim.ID)))
+			f.write(forgedName(f.victim.ID))
+			f.write(forgedLeave(f.victim.ID))
+		}
+	})
+	s.unharmed()
+	s.undeceived()
+	if f.right != f.sent || *forged > 0 {
+		t.Errorf("%d of %d forged lines got through", *forged, f.right)
+	}
+	for _, openBC := range []bool{false, true} {
+		p := s.add(openBC)
+		p.silent = true
+		p.Connect(s.now)
+		s.advance(10*time.Second, nil)
+		if p.Phase == relaytest.Playing || s.to[p.addr] > 4*s.from[p.addr]+1<<10 {
+			t.Errorf("OpenBC %v: phase %d after %d bytes for %d", openBC, p.Phase, s.to[p.addr], s.from[p.addr])
+		}
+	}
+}
+
 // forgedLines counts the forged lines that anybody is shown.
 func (s *siege) forgedLines() *int {
 	n := new(int)
@@ -293,6 +339,20 @@ var joinings = []aForgery{
 			return fill(id, func(n int) (transport.Header, []byte) { return reliable(uint16(n)), []byte{0xEE} })
 		})
 	})},
+	{"answers without an end", tenTimes(func(f *forger) {
+		for n := range uint16(6) {
+			f.sweep(func(id uint8) []byte {
+				return one(id, reliable(n), []byte{byte(msg.OpChecksumResponse), []byte{0, 1, 2, 3, 0xFF, 0}[n], 1, 2})
+			})
+		}
+	})},
+	{"answers", tenTimes(func(f *forger) {
+		for n := range uint16(6) {
+			f.sweep(func(id uint8) []byte {
+				return one(id, reliable(n), append([]byte{byte(msg.OpChecksumResponse), []byte{0, 1, 2, 3, 0xFF, 0}[n]}, make([]byte, 20)...))
+			})
+		}
+	})},
 	{"acknowledgements", tenTimes(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
 			return fill(id, func(n int) (transport.Header, []byte) {
@@ -321,38 +381,140 @@ func tenTimes(attack func(f *forger)) func(*forger, int) {
 	}
 }
 
-// A player gets in whatever others write in its name meanwhile, and plays.
+// refusals are attacks on a player who is joining a game with a password and bans.
+var refusals = []aForgery{
+	{"wrong passwords", func(f *forger, _ int) { f.write(f.connect()) }},
+	{"a wrong password a second", func(f *forger, tick int) {
+		if tick%100 == 50 {
+			f.write(f.connect())
+		}
+	}},
+	{"wrong passwords, and every id", func(f *forger, _ int) {
+		f.write(f.connect())
+		f.sweep(idle)
+	}},
+	{"a banned address", tenTimes(func(f *forger) { f.write(f.banned()) })},
+	{"a banned address, and every id", tenTimes(func(f *forger) {
+		f.write(f.banned())
+		f.sweep(idle)
+	})},
+	{"OpenBC's connects", func(f *forger, _ int) {
+		f.write(shortConnect)
+		f.write(idle(2))
+	}},
+}
+
+// locked is a game with a password and bans.
+var locked = relay.Config{
+	Password: "tranya",
+	Banned:   func(claimed [4]byte, _ netip.Addr) bool { return claimed == [4]byte{10, 6, 6, 6} },
+}
+
+// banned returns a connect of a banned player.
+func (f *forger) banned() []byte {
+	d := f.connect()
+	copy(d[5:], []byte{10, 6, 6, 6})
+	return d
+}
+
+// A player gets in whatever others write in its name meanwhile, and plays. So does one
+// that answers no challenge.
 func TestForgedWhileJoining(t *testing.T) {
 	for n, tt := range append(joinings, joinings...) {
-		begins := 200 + n // other places between two guesses
-		t.Run(fmt.Sprint(tt.name, "/", n), func(t *testing.T) {
-			t.Parallel()
-			s := besiege(t, 2, relay.Config{})
-			s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
-			late := s.add(false)
-			f := &forger{siege: s, victim: &chatter{player: late}}
-			var from time.Time
-			var took time.Duration
-			s.chat(15*time.Second, func(tick int) {
-				if tick == begins {
-					late.Connect(s.now)
-					from = s.now
-				}
-				tt.at(f, tick)
-				if late.Phase == relaytest.Playing && took == 0 {
-					took = s.now.Sub(from)
-				}
-			})
-			if took == 0 || took > 10*time.Second || late.Phase != relaytest.Playing {
-				t.Errorf("in after %v, phase %d; %v", took, late.Phase, s.events)
+		forgedWhileJoining(t, relay.Config{}, tt, n, false)
+		if n < len(joinings) {
+			forgedWhileJoining(t, relay.Config{Proof: true}, tt, n, false)
+		}
+		if tt.name != "names" { // those that are repeated are believed
+			forgedWhileJoining(t, relay.Config{}, tt, n, true)
+		}
+	}
+	for n, tt := range append(refusals, refusals...) {
+		forgedWhileJoining(t, locked, tt, n, false)
+	}
+}
+
+func forgedWhileJoining(t *testing.T, cfg relay.Config, tt aForgery, n int, silent bool) {
+	t.Helper()
+	begins := 200 + n // other places between two guesses
+	t.Run(fmt.Sprint(tt.name, "/", n, "/", cfg.Proof, "/", silent), func(t *testing.T) {
+		t.Parallel()
+		s := besiege(t, 2, cfg)
+		s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+		late := s.add(false)
+		late.silent = silent
+		f := &forger{siege: s, victim: &chatter{player: late}}
+		var from time.Time
+		var took time.Duration
+		s.chat(15*time.Second, func(tick int) {
+			if tick == begins {
+				late.Connect(s.now)
+				from = s.now
 			}
-			t.Logf("in after %v", took)
-			s.unharmed()
-			for _, p := range s.host.Players() {
-				if p.Addr == late.addr && wire.WideText(p.Name).Raw() != late.Name {
-					t.Errorf("it is called %q", p.Name)
-				}
+			tt.at(f, tick)
+			if late.Phase == relaytest.Playing && took == 0 {
+				took = s.now.Sub(from)
 			}
+		})
+		if took == 0 || took > 10*time.Second || late.Phase != relaytest.Playing {
+			t.Errorf("in after %v, phase %d; %v", took, late.Phase, s.events[max(0, len(s.events)-3):])
+		}
+		t.Logf("in after %v", took)
+		s.unharmed()
+		for _, p := range s.host.Players() {
+			if p.Addr == late.addr && wire.WideText(p.Name).Raw() != late.Name {
+				t.Errorf("it is called %q", p.Name)
+			}
+		}
+	})
+}
+
+// Wrong passwords and banned addresses that others write throw no player out.
+func TestForgedPasswords(t *testing.T) {
+	s := besiege(t, 3, locked)
+	f := &forger{siege: s, victim: s.chatters[1]}
+	s.events = nil
+	s.chat(15*time.Second, func(tick int) {
+		if tick%100 == 50 {
+			f.write(f.connect())
+			f.write(f.banned())
+		}
+	})
+	s.unharmed()
+	s.undeceived()
+}
+
+// A player with a wrong password learns so, and gets in with the right one. So does one
+// whose name for its own address is banned.
+func TestDenied(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		password string
+		claimed  [4]byte
+		reason   uint8
+	}{
+		{"wrong password", "x", [4]byte{10, 0, 0, 1}, transport.BootPassword},
+		{"banned", locked.Password, [4]byte{10, 6, 6, 6}, transport.BootBanned},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 1, locked)
+			w.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+			p := w.add(false)
+			own := p.Client.Client.Claimed
+			p.Client.Client.Password, p.Client.Client.Claimed = tt.password, tt.claimed
+			p.Connect(w.now)
+			w.advance(1300*time.Millisecond, nil)
+			if p.Phase != relaytest.Gone || p.Reason != int(tt.reason) || !slices.Contains(w.kinds(relay.Refused), p.Name) {
+				t.Fatalf("phase %d, reason %d; %v", p.Phase, p.Reason, w.events)
+			}
+			if sent := w.to[p.addr]; sent > w.from[p.addr] {
+				t.Errorf("%d bytes for %d", sent, w.from[p.addr])
+			}
+			again := w.add(false)
+			w.byAddr[p.addr] = again
+			again.addr = p.addr
+			again.Client.Client.Claimed = own
+			w.join(again)
 		})
 	}
 }
@@ -422,10 +584,6 @@ func TestForgeriesWithoutSigns(t *testing.T) {
 					continue
 				}
 			}
-			switch tt.name { // these go on all the time, so that the host cannot tell the player
-			case "one guess every tenth of a second", "ship updates", "all ids, all the time":
-				continue
-			}
 			t.Run(fmt.Sprint(tt.name, "/", openBC), func(t *testing.T) {
 				t.Parallel()
 				s := besiegeMixed(t, []bool{false, openBC, false}, relay.Config{})
@@ -434,14 +592,18 @@ func TestForgeriesWithoutSigns(t *testing.T) {
 				f.victim.silent = true
 				forged := s.forgedLines()
 				s.events = nil
-				s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
+				s.chat(40*time.Second, func(tick int) { tt.at(f, tick) }) // a deaf client is put out after 30
 				s.unharmed()
 				s.told(f.victim)
 				if *forged > 0 {
 					t.Errorf("%d forged lines got through", *forged)
 				}
+				most := 1500 * time.Millisecond
+				if tt.name == "all ids, all the time" { // they want nothing
+					most = 100 * time.Millisecond
+				}
 				_, longest := s.echo()
-				if longest > 1500*time.Millisecond {
+				if longest > most {
 					t.Errorf("a line takes %v to come back", longest)
 				}
 				t.Logf("at worst %v", longest)

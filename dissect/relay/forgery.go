@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
@@ -24,6 +26,8 @@ const (
 	challengeFast  = 10 * time.Millisecond  // the same until acknowledgements are repeated often
 	fastFor        = 2 * time.Second        // the game repeats an acknowledgement on its own twice, and then in other datagrams
 	answersWithin  = 900 * time.Millisecond // after the first wrong id; a client that has answered no challenge by then, when the game repeats messages, may not know how
+	challengeSlow  = time.Second            // the same while nothing comes from the player
+	slowAfter      = 2 * time.Second        // without a word
 	ghostAfter     = 2 * time.Second        // without progress in a join
 	contestedFor   = 700 * time.Millisecond // after a wrong id, how long messages of its kind are not believed of a client that answers none
 	repeatedAfter  = 500 * time.Millisecond // from a message to its repetition
@@ -68,7 +72,7 @@ type refused struct {
 
 // Bounds of what the host remembers of a forgery.
 const (
-	lookedAtMost = 512 // a second
+	lookedAtMost = 16 << 10 // a second
 	refusedMost  = 32
 )
 
@@ -82,6 +86,7 @@ const (
 	kindLeave                   // to be rid of it
 	kindNone                    // nothing
 	kindCount = 4
+	allKinds  = kindNone - 1
 )
 
 // kindOf returns what a message is good for.
@@ -112,6 +117,9 @@ func (h *Host) suspected(p *peer) bool {
 	return !p.forgery.last.IsZero() && h.now.Sub(p.forgery.last) < suspectFor
 }
 
+// guarded reports whether a player needs signs: others use its address, or might.
+func (h *Host) guarded(p *peer) bool { return h.cfg.Proof || h.suspected(p) }
+
 // suspect notes that a datagram from a player's address had a wrong id.
 func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	if !h.cfg.Public || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
@@ -137,12 +145,15 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 // challenge asks a player whose address others use for a sign, if it is time to,
 // and returns when it is the next time; zero for never.
 func (h *Host) challenge(p *peer) (next time.Time) {
-	if !h.suspected(p) || !p.known() || p.phase == Leaving || p.openBC() {
+	if !h.guarded(p) || !p.known() || p.phase == Leaving || p.openBC() {
 		return next
 	}
 	f, every := &p.forgery, challengeEvery
-	if h.now.Sub(f.began) < fastFor {
+	switch {
+	case h.now.Sub(f.began) < fastFor:
 		every = challengeFast
+	case h.now.Sub(p.heard) > slowAfter: // it may be loading, and what it doesn't read piles up
+		every = challengeSlow
 	}
 	if h.now.Sub(f.asked) >= every {
 		f.asked = h.now
@@ -154,17 +165,18 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 
 // mustSign reports whether a client whose address others use is believed only with
 // signs: it has answered a challenge, or there was hardly time to. That the game
-// answers is known from its code only, so each client has to show it.
+// answers is known from its code only, so each client has to show it, unless the host
+// wants proof of everybody.
 func (h *Host) mustSign(p *peer) bool {
 	f := &p.forgery
-	return !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
+	return h.cfg.Proof || !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
 }
 
 // doubted returns which messages of a deciphered datagram with a player's id are
 // not to be believed: it may come from somebody else.
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	f := &p.forgery
-	if !h.suspected(p) {
+	if !h.guarded(p) {
 		return 0
 	}
 	if p.link.Signed(h.now, plain) == arq.TrueSign {
@@ -172,7 +184,10 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 		return 0
 	}
 	lasts, strict := contestedFor, h.mustSign(p)
-	if strict {
+	switch {
+	case h.cfg.Proof:
+		return allKinds
+	case strict:
 		k, lasts = kindLeave, suspectFor
 	}
 	for i, at := range f.contested {
@@ -180,10 +195,47 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 			k |= 1 << i
 		}
 	}
-	if k&^kindAck != 0 && !strict && h.repeated(f, plain, k) {
+	if k&^kindAck != 0 && f.signed.IsZero() && h.plausible(p, plain) && h.repeated(f, plain, k) && !strict {
 		return k & kindAck
 	}
 	return k
+}
+
+// plausible reports whether a datagram can be that of a client that is joining: it has
+// no game message but the one that comes next. Others would take the numbers of the
+// client's.
+func (h *Host) plausible(p *peer, plain []byte) bool {
+	split, err := transport.Split(plain)
+	for err == nil && p.phase < Playing {
+		var m transport.Message
+		var ok bool
+		if m, ok, err = split.Next(); err != nil || !ok {
+			break
+		}
+		if m.Type == transport.Standard && (!p.link.Awaits(&m.Header) || m.Index == 0 && !h.awaits(p, &m)) {
+			return false
+		}
+	}
+	return true
+}
+
+// awaits reports whether a message, or its first fragment, is the one that a client
+// sends next to get into the game.
+func (h *Host) awaits(p *peer, t *transport.Message) bool {
+	if len(t.Body) == 0 {
+		return false
+	}
+	res := h.decoder.Read(h.catalog.Lookup(decode.Opcode(t.Body[0])), t.Body, decode.Stock, nil)
+	if res.Err != nil && !t.Fragment {
+		return false
+	}
+	switch m := res.Message.(type) {
+	case *msg.ChecksumResponse:
+		return p.phase == Checking && m.Round == checksums[p.round].Round
+	case *msg.ClientReady:
+		return p.phase == Loading
+	}
+	return false
 }
 
 // repeated notes the numbered messages of a datagram that is not believed. It
@@ -253,7 +305,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 		h.stays(p)
 		return false
 	}
-	suspected := h.suspected(p)
+	suspected := h.guarded(p)
 	if !h.cfg.Public || !p.known() || p.phase == Leaving || suspected && h.mustSign(p) {
 		return false // a leave from an address that others use has come with a sign
 	}
@@ -284,7 +336,7 @@ func (p *peer) usualSilence() time.Duration {
 // ghost reports whether a session may be no more than the guesses of others: it is
 // not in the game, gets no further, and has lately answered no challenge.
 func (h *Host) ghost(p *peer) bool {
-	return p.phase < Playing && h.suspected(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
+	return p.phase < Playing && h.guarded(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
 }
 
 // present reports whether a client is there, as far as the host knows.

@@ -63,6 +63,9 @@ type Host struct {
 	allBytes   bucket  // of answers
 	fullAnswer int     // bytes of one with all there is to ask
 
+	rejected   [64]rejection // of wrong passwords and banned addresses
+	rejections int           // the next one to be replaced
+
 	secret    []byte    // from which the ids of addresses without a session follow
 	stateless time.Time // when such an id was given last
 
@@ -168,6 +171,7 @@ func NewHost(cfg Config) *Host {
 	cfg.Players = min(cfg.Players, MaxPlayers)
 	cfg.Limits = cfg.Limits.orDefault()
 	cfg.Public = cfg.Public && cfg.Random != nil && !cfg.Captured
+	cfg.Proof = cfg.Proof && cfg.Public
 	if cfg.Public && cfg.Limits.Link.Ahead == 0 {
 		cfg.Limits.Link.Ahead = aheadMost
 	}
@@ -303,6 +307,9 @@ func (h *Host) takeRest(p *peer, split *transport.Splitter, except kinds) {
 			}
 			return
 		case kindOf(m.Type)&except != 0:
+			if m.Type == transport.Acknowledge && !h.mustSign(p) {
+				p.link.Doubt(h.now, &m.Header)
+			}
 			continue
 		}
 		taken = true

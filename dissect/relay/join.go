@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
@@ -38,8 +39,12 @@ const dedicated = "Dedicated Server"
 // session that the rest of the datagram belongs to, or nil.
 func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *peer {
 	req, ok := h.readConnect(m)
-	if !ok {
+	switch {
+	case !ok:
 		h.drop(DropMalformed)
+		return nil
+	case h.cfg.Proof && m.Short: // such a client has no signs
+		h.drop(DropConnects)
 		return nil
 	}
 	if p, again := h.connectAgain(from, m, req, size); again {
@@ -56,11 +61,10 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	p.claimed, p.nonce, p.short, p.got = req.Addr, req.Nonce, m.Short, size
 	p.judge(session.OfShape(session.Client, &m.Header))
 	p.judge(h.shown(p).Dialect, session.Form, "")
+	reason := h.denial(from, req)
 	switch {
-	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
-		h.refuse(p, transport.BootBanned)
-	case !h.cfg.Captured && !strings.EqualFold(wire.WideText(req.Password).Raw(), h.cfg.Password):
-		h.refuse(p, transport.BootPassword)
+	case reason != 0:
+		h.reject(p, reason)
 	case stateless:
 		h.answerStateless(from)
 	case h.connects.lacks(from.Addr()) || !h.admit(p):
@@ -69,6 +73,47 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 		return p
 	}
 	return nil
+}
+
+// denial returns the reason why a connect lets nobody in, 0 if it does.
+func (h *Host) denial(from netip.AddrPort, req *transport.Request) (reason uint8) {
+	switch {
+	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
+		return transport.BootBanned
+	case !h.cfg.Captured && !strings.EqualFold(wire.WideText(req.Password).Raw(), h.cfg.Password):
+		return transport.BootPassword
+	}
+	return 0
+}
+
+// A rejection is that of the connects of an address.
+type rejection struct {
+	from  netip.AddrPort
+	after time.Time // when the next connect is answered
+}
+
+// reject tells a client that it isn't let in. Others may have written the connect in
+// the name of a player whose own is under way, so a public host tells it only to one
+// that asks again, as the game does after a second, and then not for a while.
+func (h *Host) reject(p *peer, reason uint8) {
+	if !h.cfg.Public || h.cfg.Banned != nil && h.cfg.Banned([4]byte{}, p.addr.Addr()) {
+		h.refuse(p, reason)
+		return
+	}
+	i := slices.IndexFunc(h.rejected[:], func(r rejection) bool { return r.from == p.addr })
+	switch {
+	case i < 0 || h.now.Sub(h.rejected[i].after) > rejectEvery: // it is the first for long
+		if i < 0 {
+			i, h.rejections = h.rejections, (h.rejections+1)%len(h.rejected)
+		}
+		h.rejected[i] = rejection{p.addr, h.now.Add(rejectAfter)}
+		h.drop(DropConnects)
+	case h.now.Before(h.rejected[i].after):
+		h.drop(DropConnects)
+	default:
+		h.rejected[i].after = h.now.Add(rejectEvery)
+		h.refuse(p, reason)
+	}
 }
 
 // readConnect reads a connect. OpenBC's clients write nothing in theirs.
@@ -151,7 +196,10 @@ func (h *Host) repeats(p *peer, m *transport.Message, req *transport.Request) bo
 
 // newPeer returns a client without a session.
 func (h *Host) newPeer(from netip.AddrPort) *peer {
-	return &peer{addr: from, slot: -1, born: h.now, heard: h.now, moved: h.now, active: h.now, budget: newBudget(&h.cfg.Limits)}
+	return &peer{
+		addr: from, slot: -1, born: h.now, heard: h.now, moved: h.now, active: h.now, budget: newBudget(&h.cfg.Limits),
+		forgery: forgery{began: h.now},
+	}
 }
 
 // crowded reports whether somebody at an address has to wait, because slots are

@@ -41,6 +41,7 @@ type world struct {
 	fails    func() bool                                // whether the host's socket fails now; nil for never
 	tap      func(from netip.AddrPort, datagram []byte) // is told of what the host is sent; nil for nobody
 	from, to map[netip.AddrPort]int                     // bytes that an address sent to the host and got
+	password string                                     // of the game
 }
 
 // A player is a client in a world, with its records of others.
@@ -63,7 +64,7 @@ func newWorld(tb testing.TB, seed uint64, cfg relay.Config) *world {
 	tb.Helper()
 	w := &world{
 		t: tb, now: began, rand: rand.New(rand.NewPCG(seed, 0)), byAddr: map[netip.AddrPort]*player{},
-		from: map[netip.AddrPort]int{}, to: map[netip.AddrPort]int{},
+		from: map[netip.AddrPort]int{}, to: map[netip.AddrPort]int{}, password: cfg.Password,
 	}
 	w.network.Rand = w.rand
 	cfg.Name, cfg.Mission, cfg.Map = "Test", "Multiplayer.Episode.Mission1.Mission1", "DM"
@@ -80,7 +81,7 @@ func (w *world) add(openBC bool) *player {
 	p := &player{
 		Client: relaytest.NewClient(relaytest.Options{
 			Name: fmt.Sprintf("P%d", n), Nonce: uint32(n), OpenBC: openBC, First: 10000 * (n % 20),
-			Claimed: [4]byte{10, 0, 0, byte(n)},
+			Claimed: [4]byte{10, 0, 0, byte(n)}, Password: w.password,
 		}),
 		addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(n)}), uint16(4000+n)),
 	}

@@ -89,6 +89,9 @@ type Config struct {
 	// Public says that anybody can send to the host, with any source address. It
 	// then believes less than the stock game: see docs/relay.md. It needs Random.
 	Public bool
+	// Proof says that a public host believes nobody who answers no challenges: see
+	// [arq.Endpoint.Challenge]. OpenBC's clients can't play there.
+	Proof bool
 	// Random returns random numbers that nobody can foresee, for the ids of
 	// clients: by using its id a client proves that it receives at its address.
 	// A host on a network needs it. Nil gives the ids in order, as the stock
@@ -142,18 +145,20 @@ type Limits struct {
 
 // Bounds of the host's patience.
 const (
-	forgetAfter = 2 * time.Second  // the record of a client that was turned away
-	idleJoin    = 10 * time.Second // without progress, after which a client makes room for others
-	deafFor     = 30 * time.Second // that a client sends and acknowledges nothing
-	deafAndFull = 10 * time.Second // the same, when much waits for it
-	muchWaiting = 2048             // messages that wait for one client
-	quietFor    = 10 * time.Second // without a word, after which a client is sent no more ship updates
-	allowance   = 1 << 10          // bytes beyond Factor that a client is sent that has used its id: the names of others
-	someWaiting = 64               // messages that wait for a client that has proved nothing
-	pendingMost = 4                // sessions of one address that have proved nothing
-	bogusMost   = 16               // acknowledgements of messages never sent that count, of one datagram
-	aheadMost   = 1 << 10          // messages that may be missing before one that came early, more than a client may send while one is repeated
-	pauseAtMost = time.Second      // that a session keeps silent because another one wants its place
+	forgetAfter = 2 * time.Second        // the record of a client that was turned away
+	idleJoin    = 10 * time.Second       // without progress, after which a client makes room for others
+	deafFor     = 30 * time.Second       // that a client sends and acknowledges nothing
+	deafAndFull = 10 * time.Second       // the same, when much waits for it
+	muchWaiting = 2048                   // messages that wait for one client
+	quietFor    = 10 * time.Second       // without a word, after which a client is sent no more ship updates
+	allowance   = 1 << 10                // bytes beyond Factor that a client is sent that has used its id: the names of others
+	someWaiting = 64                     // messages that wait for a client that has proved nothing
+	pendingMost = 4                      // sessions of one address that have proved nothing
+	bogusMost   = 16                     // acknowledgements of messages never sent that count, of one datagram
+	aheadMost   = 1 << 10                // messages that may be missing before one that came early, more than a client may send while one is repeated
+	rejectAfter = 800 * time.Millisecond // from a wrong password to the next one, which is answered
+	rejectEvery = 5 * time.Second        // from that answer to the next one
+	pauseAtMost = time.Second            // that a session keeps silent because another one wants its place
 )
 
 // complaints is how often a host reports useless or excessive messages of one

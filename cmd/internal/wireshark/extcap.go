@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/privilege"
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -225,6 +226,22 @@ func (e *extcap) open() (*os.File, error) {
 	return pipe, nil
 }
 
+// giveUp gives up the rights that took to open the interface, and those to files: the
+// pipe is open, too, and strangers write what comes.
+func giveUp(s cli.Streams) error {
+	if !s.Process {
+		return nil
+	}
+	as, err := privilege.Choose("")
+	if err == nil {
+		err = as.Become()
+	}
+	if err != nil {
+		return err
+	}
+	return privilege.Confine()
+}
+
 // stream captures into the pipe until Wireshark ends it.
 func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	cfg, err := e.Config()
@@ -257,8 +274,11 @@ func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	o := live.WriterOptions()
 	o.Application, o.Filter, o.Start = "bcdissect "+cli.Version(), e.filter, time.Now()
 	// The plugin's own preferences say how the engine reads the traffic.
-	usual := cfg.Dialect == decode.Undecided && len(cfg.Ports) == 0 && len(e.Defined) == 0 && !cfg.Clear
-	st := newStream(pipe, cfg, &e.Selection, usual && engineInstalled())
+	raw := cfg.Dialect == decode.Undecided && len(cfg.Ports) == 0 && len(e.Defined) == 0 && !cfg.Clear && engineInstalled()
+	if err := giveUp(s); err != nil {
+		return cli.Failed(err)
+	}
+	st := newStream(pipe, cfg, &e.Selection, raw)
 	st.idle = live.Idle
 	live.Tap(st, &o)
 	for err == nil {

@@ -70,7 +70,7 @@ func (e *Endpoint) Receive(now time.Time, m *transport.Message, deliver func(*Me
 	at := e.at(now)
 	switch {
 	case m.Type == transport.Acknowledge:
-		e.acknowledged(at, &m.Header)
+		e.acknowledged(at, &m.Header, 1)
 	case m.Type == transport.DoNothing && !m.HasSeq:
 	case m.Short:
 		e.Eight(true)
@@ -92,8 +92,21 @@ func (e *Endpoint) deliver(h *transport.Header, body []byte, deliver func(*Messa
 	e.delivered = before
 }
 
-// acknowledged removes the message that an acknowledgement names.
-func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header) {
+// doubtfulTries is how often a message is sent before an acknowledgement that somebody
+// else may have written counts: hardly any line loses all of them.
+const doubtfulTries = 5
+
+// Doubt takes an acknowledgement that somebody else may have written. It frees the
+// message if that has surely come, and proves nothing otherwise.
+func (e *Endpoint) Doubt(now time.Time, h *transport.Header) {
+	before := e.stats
+	e.acknowledged(e.at(now), h, doubtfulTries)
+	e.stats.Acknowledged, e.stats.Again, e.stats.Bogus = before.Acknowledged, before.Again, before.Bogus
+}
+
+// acknowledged removes the message that an acknowledgement names, if that was sent
+// often enough.
+func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header, tries int) {
 	openBC := h.AckFlags&openBCAck != 0
 	if openBC {
 		e.Eight(true)
@@ -104,7 +117,7 @@ func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header) {
 	} else if e.challenging(h.Seq) {
 		return
 	}
-	if e.remove(now, h, class) || openBC && class == data && e.remove(now, h, control) {
+	if e.remove(now, h, class, tries) || openBC && class == data && e.remove(now, h, control, tries) {
 		return
 	}
 	if !e.eight && int16(h.Seq-e.next[class]) >= 0 {
@@ -116,7 +129,7 @@ func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header) {
 
 // remove removes the message of a class that the acknowledgement fits. Of eight
 // bits fit several when much is under way: it is for the one that was sent last.
-func (e *Endpoint) remove(now time.Duration, h *transport.Header, class int) bool {
+func (e *Endpoint) remove(now time.Duration, h *transport.Header, class, tries int) bool {
 	found := e.unacked[keyOf(class, h.Seq, h.Fragment, h.Index)]
 	if e.eight {
 		found = nil
@@ -130,7 +143,7 @@ func (e *Endpoint) remove(now time.Duration, h *transport.Header, class int) boo
 			}
 		}
 	}
-	if found == nil {
+	if found == nil || found.tries < tries {
 		return false
 	}
 	if class == control {
@@ -260,6 +273,11 @@ func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool
 	held.there[m.Index/64] |= 1 << (m.Index % 64)
 	held.pieces = append(held.pieces, piece{m.Index, bytes.Clone(m.Body)})
 	return true
+}
+
+// Awaits reports whether a message has the number that is delivered next.
+func (e *Endpoint) Awaits(h *transport.Header) bool {
+	return h.HasSeq && e.ahead(&e.in[classOf(h.Type)], h.Seq) == 0
 }
 
 // ahead returns how many messages belong before one that came early.
