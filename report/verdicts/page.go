@@ -26,7 +26,7 @@ var templates embed.FS
 func write(w io.Writer, name string, data any) error {
 	t := template.New("").Funcs(template.FuncMap{
 		"class": class, "sum": sum, "tap": tapText, "yaml": strconv.QuoteToGraphic,
-		"way":  func(l measure.Loss) string { return html.EscapeString(report.Way(l.Dir, l.Who(), false)) },
+		"way":  func(l measure.Loss) string { return report.Way(l.Dir, l.Who(), false) },
 		"text": func(v any) string { return html.EscapeString(report.Escape(fmt.Sprint(v))) },
 	})
 	b := bufio.NewWriter(w)

@@ -18,8 +18,10 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 const hostile = "\x1b[2J</pre><script>alert(1)</script>\x00\u202e\uFFFE # ok\nnot ok 9 \"&"
@@ -411,19 +413,21 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestFindings: every form has the findings of a capture, and none passes with one.
+// TestFindings: every form has the findings of a capture and what the line loses, and
+// none passes with a finding.
 func TestFindings(t *testing.T) {
 	r := results(t)
 	r.Results = r.Results[:1]
 	r.Findings = []result.Finding{{Kind: "ignored-acks", Frame: 40, Count: 9, Text: hostile}}
+	r.Line = []measure.Loss{{Player: hostile, Dir: dissect.FromHost, Part: 0.04, Most: 0.07, Numbers: 50, Missing: 2, Sent: 48}}
 	for _, tt := range []struct {
 		write func(io.Writer, *suite.Report) error
 		want  []string
 	}{
-		{JSON, []string{`"passed":false`, `"findings":[{"kind":"ignored-acks","frame":40,`}},
-		{JUnit, []string{`tests="2" errors="0" skipped="0" failures="1"`, `<testcase name="ignored-acks" classname="conform.findings" time="0.000">`, "frame     40"}},
-		{TAP, []string{"1..2\n", "not ok 2 - ignored-acks \\\\x1b[2J"}},
-		{Page, []string{"<p>Finding: ", "&lt;script&gt;"}},
+		{JSON, []string{`"passed":false`, `"findings":[{"kind":"ignored-acks","frame":40,`, `"loss":0.04,"loss_most":0.07,`}},
+		{JUnit, []string{`tests="2" errors="0" skipped="0" failures="1"`, `<testcase name="ignored-acks" classname="conform.findings" time="0.000">`, "frame     40", `value="loss 4.0 %, at most 7.0 % (`}},
+		{TAP, []string{"1..2\n", "not ok 2 - ignored-acks \\\\x1b[2J", "\n# line host → ", ": estimated loss 4.0 %, at most 7.0 % (2 of 50 "}},
+		{Page, []string{"<p>Finding: ", "&lt;script&gt;", ": estimated loss 4.0 %, at most 7.0 % (2 of 50 "}},
 	} {
 		var b bytes.Buffer
 		if err := tt.write(&b, r); err != nil {
