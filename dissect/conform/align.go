@@ -12,16 +12,6 @@ import (
 // recording does not hold can be any message, on both sides. Only what then has no
 // counterpart is the host's fault.
 
-// A fate is what the alignment says of a message that is left over.
-type fate uint8
-
-const (
-	undecided fate = iota
-	open           // nothing near it tells
-	hidden         // its counterpart can have a number that the capture does not hold
-	unpaired       // it has no counterpart
-)
-
 // An element is a message of a client, or one to another client, or a number of
 // theirs that the capture does not hold.
 type element struct {
@@ -107,7 +97,7 @@ func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
 			a.at, a.last = append(a.at, i), p.src.number
 		case p.src == nil && g != nil:
 			_, made := c.hostMade(d, g)
-			s := stray{got: g, at: i, free: made || c.hasty() && c.twice(g), author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
+			s := stray{got: g, at: i, free: made, author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
 			if strays = append(strays, s); !s.free && s.author != nil {
 				authors.of(s.author).odd = true
 			}
@@ -333,14 +323,9 @@ func (c *comparer) take(d *destination, y laying) {
 		c.laid(d, y.xs, y.ys)
 		return
 	}
-	for i := range y.xs {
-		if x := y.xs[i].x; x != nil {
-			x.fate = open
-		}
-	}
 	for j := range y.ys {
 		if g := y.ys[j].g; g != nil {
-			g.fate = max(g.fate, open)
+			g.open = true
 		}
 	}
 }
@@ -418,7 +403,8 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 // paired reports whether an element has a counterpart that the capture holds.
 func (e *element) paired(others []element) bool { return e.pair >= 0 && !others[e.pair].wild }
 
-// laidExpects notes what becomes of the expected messages that are left over.
+// laidExpects gives the expected messages that are left over the causes whose copies
+// did not come.
 func laidExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64][]*source) {
 	for i := range xs {
 		e := &xs[i]
@@ -427,25 +413,11 @@ func laidExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64]
 			continue
 		}
 		moved[e.key] = slices.DeleteFunc(moved[e.key], func(s *source) bool { return s == e.src })
-		x := list[0]
-		spare[e.key] = list[1:]
-		x.src = e.src
-		switch {
-		case e.pair >= 0:
-			x.fate = hidden
-		case e.free:
-			x.fate = open
-		default:
-			x.fate = unpaired
-		}
+		list[0].src, spare[e.key] = e.src, list[1:]
 	}
 	for key, list := range spare {
-		for i, x := range list {
-			if i < len(moved[key]) {
-				x.src, x.fate = moved[key][i], open
-			} else if x.fate == undecided {
-				x.fate = open
-			}
+		for i, s := range moved[key][:min(len(list), len(moved[key]))] {
+			list[i].src = s
 		}
 	}
 }
@@ -474,19 +446,13 @@ func (d *destination) laidGots(xs, ys []element) {
 				g.Number, g.Frame = e.number, frame
 			}
 		}
-		switch {
-		case g == nil:
-		case e.pair >= 0:
-			g.fate = max(g.fate, hidden)
-		case e.free:
-			g.fate = max(g.fate, open)
-		default:
-			g.fate = unpaired
+		if g != nil {
+			g.open = e.pair >= 0 || e.free
 		}
 	}
 	for _, list := range found {
 		for _, g := range list {
-			g.fate = max(g.fate, open)
+			g.open = true
 		}
 	}
 }

@@ -138,19 +138,6 @@ func slotIn(slot uint8) int {
 	return -1
 }
 
-// author returns the network id of the player who says something, or takes a side.
-func author(m decode.Message) (id uint32, ok bool) {
-	switch m := m.(type) {
-	case *msg.Chat:
-		return uint32(m.Sender), true
-	case *msg.TeamChat:
-		return uint32(m.Sender), true
-	case *msg.Team:
-		return uint32(m.Player), true
-	}
-	return 0, false
-}
-
 // name returns the name in the body of a NameChange, empty if there is none.
 func (b *bodies) name(body []byte) wire.Untrusted {
 	if m, ok := b.control(transport.NameChange, body).(*transport.Identity); ok {

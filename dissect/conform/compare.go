@@ -76,7 +76,6 @@ type expect struct {
 	priority bool
 	replica  bool // an object as it was created, that the host describes as it is
 	done     bool
-	fate     fate
 	told     int // datagrams to the client when it was expected
 }
 
@@ -101,7 +100,7 @@ type got struct {
 	subject uint64
 	done    bool
 	again   bool // it is a retransmission: another message has its number
-	fate    fate
+	open    bool // the capture may lack the client's message that caused it
 }
 
 // keep returns a copy of the message that is the caller's.
@@ -165,13 +164,12 @@ type destination struct {
 	expects  []*expect // that have not come, in the order of their causes
 	gots     []*got    // that nothing asked for yet
 	byKey    keyed
-	names    map[uint64]bool      // NameChanges that it should have got, or did
-	taken    [2]map[int64]*source // numbers that the capture does not hold, for messages that did not come
-	newest   int32                // place of the latest input with a message that came
-	doubtful map[uint64]bool      // keys of messages that may be others with the same bytes
-	scored   []scored             // messages about scores
-	line     [2]line              // its messages with numbers, by class
-	left     [2]map[int64]*got    // messages with numbers that nothing asked for, while they are judged
+	names    map[uint64]bool   // NameChanges that it should have got, or did
+	newest   int32             // place of the latest input with a message that came
+	doubtful map[uint64]bool   // keys of messages that may be others with the same bytes
+	scored   []scored          // messages about scores
+	line     [2]line           // its messages with numbers, by class
+	left     [2]map[int64]*got // messages with numbers that nothing asked for, while they are judged
 	work     *work
 	views    map[*destination]*view
 	alone    map[int32]bool // places of messages that another client surely did not get, and that the host is blamed for
@@ -660,15 +658,12 @@ type turn struct {
 // fits reports whether the message can be a copy of an expected one by the order
 // of its author's messages.
 func (t *turn) fits(x *expect) bool {
-	if t.g.Number < 0 || x.src.number < 0 || x.src.typ != transport.Standard {
+	if t.g.Number < 0 || x.src.number < 0 || x.src.typ != transport.Standard || !x.copied() { // answers come at any time
 		return true
 	}
 	if author := x.src.client; t.author != author {
 		t.author = author
 		t.lo, t.hi = t.d.numbersOf(classOf(t.g.Type), author, t.g.Number)
-	}
-	if !x.copied() { // one of several answers; one that was sent again comes at any time
-		return x.src.twice() || t.lo <= x.src.number && x.src.number <= t.hi
 	}
 	return t.lo < x.src.number && x.src.number < t.hi
 }
@@ -679,14 +674,14 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	c.close(x, g)
 	c.changes++
 	x.body = nil
-	if x.by&c.judge != 0 {
-		d.newest = max(d.newest, x.src.index)
-	}
 	if g.Number >= 0 {
 		class := classOf(g.Type)
 		if d.line[class].caused(g.Number, x.src, x.copied()) > 0 {
 			x.src.spots = append(x.src.spots, spot{to: d, class: uint8(class), number: g.Number})
 		}
+	}
+	if x.by&c.judge != 0 {
+		d.newest = max(d.newest, x.src.index)
 	}
 	row := c.rep.Row(x.typ, x.op)
 	if x.copied() {
@@ -824,7 +819,6 @@ func (c *comparer) finish(lossy bool) {
 	}
 	c.ended = true
 	for _, d := range c.order {
-		c.reunite(d)
 		d.tidy(&load{})
 		d.loosen()
 		c.changes++

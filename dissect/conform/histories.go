@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -31,11 +30,11 @@ const (
 	whyCrossed  = "the client came or left at about that time, and the capture does not show in which order the host got the two messages"
 	whyDoubled  = "the network may have doubled the message of the client behind the recording, and the host acts on both"
 	whyAgain    = "it may be an earlier message, sent again"
+	whyStranger = "it asks for an object of a player without captured traffic"
 	whyCut      = "it may have been in the cut part of a datagram"
 	whyLeave    = "hosts tell of a leave in different ways"
 	whyLate     = "the capture starts late"
 	whySearch   = "too many messages may explain it: it is not judged"
-	whyStranger = "it asks for an object of a player without captured traffic"
 )
 
 // resolve judges the first messages to a client that did not come, and the first
@@ -120,8 +119,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLeave
 	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce || x.op == msg.OpVerifyEnterSet):
 		return whyLate
-	case s.op == msg.OpRequestObject && c.unanswered(s) != "":
-		return c.unanswered(s)
+	case s.op == msg.OpRequestObject && c.ofStranger(s.object):
+		return whyStranger
 	case x.op == msg.OpClientReady && s.client.Adopted:
 		return whyLate
 	case s.foreign:
@@ -135,13 +134,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	case !c.arrived(s):
 		return whyNotTaken
 	}
-	switch mate := c.lacking(d, x); {
-	case mate == mateNone:
+	if c.lacking(d, x) {
 		return ""
-	case mate == mateHidden && c.hasty():
-		return whyHole
-	case mate >= 0 && c.hasty():
-		return whyAgain
 	}
 	why := c.unsent(d, x)
 	if c.work.over() {
@@ -149,19 +143,6 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whySearch
 	}
 	return why
-}
-
-// unanswered returns the reason why a client need not get the object that it asks for.
-func (c *comparer) unanswered(s *source) string {
-	switch {
-	case c.ofStranger(s.object):
-		return whyStranger
-	case c.t.restored(s.object):
-		return whyMadeUp
-	case len(s.spots) > 0: // it is answered otherwise: the object came or went at about that time
-		return whyCrossed
-	}
-	return ""
 }
 
 // arrived reports whether the host surely got a message: it acknowledged it, or
@@ -290,58 +271,10 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi, func(n int64) bool { return true }) {
 		return ""
 	}
-	switch {
-	case x.fate == hidden:
-		return whyHole
-	case x.fate == open:
-		return whyOpen
-	case x.fate == unpaired && !c.hasty():
-		return ""
-	case lo == firstNumber || hi == lastNumber:
-		return whyOpen
-	case c.hidden(d, x.src, x.key, class, map[*source]bool{x.src: true}):
-		return whyHole
-	}
-	return ""
-}
-
-// hidden reports whether the message to a client that the host made because of an
-// input can have a number that the capture does not hold. If it can have come in
-// the place of one with the same bytes, that one may have such a number.
-func (c *comparer) hidden(d *destination, s *source, key uint64, class int, seen map[*source]bool) bool {
-	const most = 64
-	lo, hi := c.bounds(d, s, class)
 	if lo == firstNumber || hi == lastNumber {
-		return true
+		return whyOpen
 	}
-	l := d.line[class]
-	if d.unseen(class, lo, hi, func(n int64) bool { return d.take(class, n, s) }) {
-		return true
-	}
-	for i := l.at(lo + 1); i < len(l) && l[i].number < hi; i++ {
-		o := l[i].src
-		if l[i].key != key || o == nil || seen[o] || len(seen) >= most {
-			continue
-		}
-		seen[o] = true
-		if o.receipt != nil && !o.receipt.acknowledged() || c.hidden(d, o, key, class, seen) {
-			return true
-		}
-	}
-	return false
-}
-
-// take takes a number that the capture does not hold for the message that an input
-// caused. It reports whether no other has it.
-func (d *destination) take(class int, number int64, s *source) bool {
-	if d.taken[class] == nil {
-		d.taken[class] = map[int64]*source{}
-	}
-	if o := d.taken[class][number]; o != nil && o != s {
-		return false
-	}
-	d.taken[class][number] = s
-	return true
+	return whyHole
 }
 
 // surplus judges a message that nothing asked for.
@@ -389,8 +322,6 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCut, true
 	case own != nil && c.returned(d, g):
 		return "", false // it comes back to its author
-	case c.hasty() && g.Number >= 0 && l.aliased(g.Number, g.key):
-		return whyAgain, true
 	case mate == mateNone:
 		return "", false
 	case mate >= 0 && c.hasty() && (own == nil || !c.refuted(d, g, own.client)):
@@ -401,22 +332,12 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyDoubled, true
 	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.hasty() && c.doubtful(l, l.at(g.Number))):
 		return whyAgain, true
-	case g.fate == unpaired && !c.hasty():
-		return "", false
-	case g.fate == open || g.fate == hidden:
+	case g.open:
 		return whyInput, true
-	case c.t.late() && d.first(g):
-		return whyLate, true
 	case c.unheard(d, g):
 		return whyInput, true
 	}
 	return "", false
-}
-
-// first reports whether the capture lacks what the host sent the client before.
-func (d *destination) first(g *got) bool {
-	l := d.line[classOf(g.Type)]
-	return g.Number < 0 || !slices.ContainsFunc(l[:l.at(g.Number)], func(p place) bool { return p.src != nil })
 }
 
 // crosses reports whether nothing proves that a client was not in the game when
@@ -575,11 +496,6 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 		row.Matched++
 		return
 	}
-	if x.op == msg.OpSettings && c.crowded(d.client) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
-		c.excuse(x, whyCrossed)
-		c.incomparable(g, whyCrossed)
-		return
-	}
 	if x.reliable {
 		if why := c.excused(d, x); why != "" {
 			if other, known := c.lostCause(d, g); known {
@@ -612,7 +528,8 @@ func (g *got) simulated() bool {
 }
 
 // disorders judges the copies that come after those of later messages of the same
-// author, if another client got the two in their order, or no other got them.
+// author. A host that acts on messages as they arrive is blamed only if another client
+// got the two in their order, or none in that place.
 func (c *comparer) disorders() {
 	for _, d := range c.order {
 		last := map[*Client]int{}
@@ -636,31 +553,14 @@ func (c *comparer) disorders() {
 func (c *comparer) disordered(d *destination, i, before int) {
 	p, later := d.line[1][i], d.line[1][before].src
 	s, sure := p.src, c.hasty() && (c.astray(d, i) || c.astray(d, before))
-	unsure := func(l line) bool { // it may be another message with the same bytes
-		n := 0
-		for k := max(0, i-maxLooked); k < min(len(l), i+maxLooked); k++ {
-			if l[k].key == p.key {
-				n++
-			}
-		}
-		return n > 1
-	}
-	if c.work.spend(2 * maxLooked); c.work.over() {
-		c.t.reached[result.LimitSearch]++
+	if !sure && (p.loose || d.line[1][before].loose) || c.disputed(d, i) || c.disputed(d, before) {
 		return
 	}
-	if !sure && (p.loose || d.line[1][before].loose || unsure(d.line[1])) || c.disputed(d, i) || c.disputed(d, before) {
-		return
-	}
-	others, agree := 0, 0
-	for _, spot := range s.spots {
-		if n, _, ok := later.spotAt(spot.to, 1); ok && spot.to != d && spot.class == 1 {
-			if others++; n < spot.number {
-				agree++
-			}
-		}
-	}
-	known := c.hasty() && !sure && (agree == others || s.twice() || later.twice())
+	inOrder := slices.ContainsFunc(s.spots, func(spot spot) bool {
+		n, _, ok := later.spotAt(spot.to, 1)
+		return ok && spot.to != d && spot.class == 1 && n >= spot.number
+	})
+	known := c.hasty() && !sure && !inOrder
 	c.invariants[invOrder].Fail(s.frame, known)
 	if known {
 		c.rep.Deviate(result.RuleArrival, s.typ, s.op, s.frame)
@@ -692,14 +592,6 @@ func (c *Client) take(number int64, key uint64) bool {
 // message, or that it got it at all.
 func (s *source) uncertain() bool {
 	return s.receipt == nil || s.receipt.twice || !s.receipt.acknowledged()
-}
-
-// crowded reports whether another client came while one did, so that the host may
-// have let them in in another order.
-func (c *comparer) crowded(cl *Client) bool {
-	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
-		return o != cl && o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
-	})
 }
 
 // returned reports whether a message comes back to its author, which no network

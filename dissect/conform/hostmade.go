@@ -51,9 +51,6 @@ func (c *comparer) controlMade(d *destination, g *got) string {
 			return "the host ends the game"
 		}
 	case transport.NameChange:
-		if d.names[g.key] {
-			return "the client has been told the name before"
-		}
 		name := c.t.bodies.name(g.Body)
 		if c.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
 			if d.client.Name == "" {
@@ -90,11 +87,6 @@ func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
 		return text, true
 	case g.Slots == 0 && some:
 		return text, true
-	case bearsAuthor(c.t.bodies.specOf(g.Event)):
-		peer, ok := author(c.t.bodies.game(g.Body))
-		if ok && some && peer < 256 && c.t.byPeer(uint8(peer)) == nil {
-			return text, true
-		}
 	case !g.standard() && g.Type == transport.NameChange && some:
 		return text, true
 	}

@@ -18,9 +18,8 @@ import (
 // What another client has in the place of a message to a client: the place of its own
 // copy, or one of these.
 const (
-	mateNone    int32 = iota - 3 // nothing
+	mateNone    int32 = iota - 2 // nothing
 	mateUnknown                  // the capture does not tell
-	mateHidden                   // a number that the capture lacks
 )
 
 // maxNear is how far another message with the same bytes may lie that is taken for one
@@ -199,9 +198,7 @@ func (v *views) take(a laying) {
 				continue
 			case e.pair >= 0 && !list[1][e.pair].wild:
 				mate = int32(list[1][e.pair].at) //nolint:gosec // a place in a line
-			case e.pair >= 0:
-				mate = mateHidden
-			case !e.free:
+			case e.pair < 0 && !e.free:
 				mate = mateNone
 				v[k].none[e.key] = append(v[k].none[e.key], int32(e.at)) //nolint:gosec // a place in a line
 			}
@@ -283,57 +280,11 @@ func (c *comparer) disputed(d *destination, i int) bool {
 	})
 }
 
-// fellows calls f with the places of what a client got of the copies of a message that
-// others got, or what it got in their place, until f reports true.
-func (c *comparer) fellows(d *destination, x *expect, f func(mate int32) bool) bool {
-	if !x.copied() || classOf(x.typ) != 1 || !c.ended {
-		return false
-	}
-	for _, p := range x.src.spots {
-		if i, ok := p.to.line[1].index(p.number); ok && p.class == 1 && p.to != d && f(c.view(p.to, d).mates[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// lacking returns what a client has in the place of the copies of a message that others
-// got: mateNone if it surely lacks one of them.
-func (c *comparer) lacking(d *destination, x *expect) (mate int32) {
-	mate = mateUnknown
-	if c.fellows(d, x, func(m int32) bool { mate = max(mate, m); return m == mateNone }) {
-		return mateNone
-	}
-	return mate
-}
-
-// reunite pairs what is left over with messages that have the same bytes: answers with
-// any, since they may come late, and copies with those in whose place others got theirs.
-func (c *comparer) reunite(d *destination) {
-	left := d.leftOver()
-	for _, x := range d.expects {
-		if x.done {
-			continue
-		}
-		if s := d.byKey.find(x.key); s != nil && !x.copied() {
-			if i := slices.IndexFunc(s.gots, func(g *got) bool { return !g.done }); i >= 0 {
-				c.pair(d, x, s.gots[i])
-				continue
-			}
-		}
-		if !c.hasty() {
-			continue
-		}
-		c.fellows(d, x, func(mate int32) bool {
-			if mate < 0 {
-				return false
-			}
-			g := left[d.line[1][mate].number]
-			if g == nil || g.done || g.key != x.key {
-				return false
-			}
-			c.pair(d, x, g)
-			return true
-		})
-	}
+// lacking reports whether a client surely lacks the copy of a message of which another got
+// one.
+func (c *comparer) lacking(d *destination, x *expect) bool {
+	return x.copied() && classOf(x.typ) == 1 && c.ended && slices.ContainsFunc(x.src.spots, func(p spot) bool {
+		i, ok := p.to.line[1].index(p.number)
+		return ok && p.class == 1 && p.to != d && c.view(p.to, d).mates[i] == mateNone
+	})
 }

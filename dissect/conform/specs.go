@@ -31,12 +31,6 @@ func (c *comparer) specOf(x *expect) *decode.Spec { return c.t.bodies.spec(x.typ
 // alone by slots.
 func creates(s *decode.Spec) bool { return s.Relay == decode.RelaySlots }
 
-// bearsAuthor reports whether a message names its author: those do that come
-// back to it.
-func bearsAuthor(s *decode.Spec) bool {
-	return s.Relay == decode.RelayEcho || s.Relay == decode.RelayTeam
-}
-
 // exact reports whether no host sends messages of a kind of its own accord.
 func exact(s *decode.Spec) bool { return s.Made == decode.MadeNever }
 
