@@ -32,7 +32,7 @@ type gaming struct {
 }
 
 func (g *gaming) define(fl *pflag.FlagSet) {
-	fl.IntVar(&g.bots, "bots", 0, "also a game of `N` bots, 1 to 16; see docs/test-your-server.md")
+	fl.IntVar(&g.bots, "bots", 0, "also a game of `N` bots, 1 to 16; see 'bcdissect help test-your-server'")
 	fl.DurationVar(&g.length, "for", time.Minute, "with --bots: how long they play")
 	fl.StringArrayVar(&g.impair, "impair", nil, "with --bots: make the line bad: `PROPERTIES` such as loss=5%,delay=40ms; repeatable")
 	fl.StringVar(&g.log, "impair-log", "", "with --impair: log what became of each datagram in this `FILE`, as JSON lines")

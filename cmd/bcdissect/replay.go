@@ -36,6 +36,8 @@ type replaying struct {
 	verbose bool
 	joins   bool
 
+	shortest string // of --minimize
+
 	cfg conform.Config
 }
 
@@ -63,6 +65,9 @@ With --to the clients of the capture are played to a running host over UDP: one
 socket each, at the speed of the capture or --speed times that, with the ids and
 slots that this host gives. Its messages are compared in the same way.
 
+With --minimize the fault that the report names first gets a capture that holds
+no frame without need: read it, or send it to the author of the host.
+
 With --baseline FILE only what FILE does not list fails the check;
 --write-baseline writes that file.
 
@@ -74,6 +79,7 @@ numbers and acknowledgements (--only content leaves these aside), and with
   bcdissect replay evening.pcap --against stock
   bcdissect replay evening.pcap --handshake
   bcdissect replay evening.pcap -T json | jq '.differences[]'
+  bcdissect replay evening.pcap --minimize fault.pcapng
   bcdissect replay evening.pcap --to localhost:22101 --speed 4`,
 		Args:    cobra.MinimumNArgs(1),
 		PreRunE: r.CheckForm,
@@ -84,13 +90,22 @@ numbers and acknowledgements (--only content leaves these aside), and with
 			if err := r.known.open(s.In, args...); err != nil {
 				return err
 			}
+			if err := r.checkShortest(s, args); err != nil {
+				return err
+			}
 			switch {
 			case r.joins:
 				return r.handshake(s, args)
 			case r.to != "":
 				return r.perform(s, args)
 			}
-			return r.read(s, args)
+			verdict := r.read(s, args)
+			if r.shortest != "" && (verdict == nil || cli.StatusOf(verdict) == cli.ExitDiffers) {
+				if err := r.minimize(s, args); err != nil {
+					return err
+				}
+			}
+			return verdict
 		},
 	}
 	r.define(cmd)
@@ -109,6 +124,7 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
 	fl.StringVar(&r.hashes, "checksums", "", "with --to: `FILE` of hashes that the clients' files have; see 'bcdissect help conform'")
 	r.known.define(fl)
+	fl.StringVar(&r.shortest, "minimize", "", "write the shortest capture that still shows a fault to this `FILE`")
 	fl.BoolVarP(&r.verbose, "verbose", "V", false, "table: each difference with its frame and fields")
 	fl.BoolVar(&r.joins, "handshake", false, "draw each client's join as a ladder, with where it stopped")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")

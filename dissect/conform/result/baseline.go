@@ -39,7 +39,8 @@ type Accepted struct {
 	met, tried bool
 }
 
-func (a *Accepted) same(b *Accepted) bool {
+// Same reports whether two are the same thing, however frequent.
+func (a *Accepted) Same(b *Accepted) bool {
 	return a.Kind == b.Kind && a.What == b.What && a.Message == b.Message
 }
 
@@ -102,7 +103,7 @@ func (b *Baseline) Write(w io.Writer) error {
 // Add accepts one thing more.
 func (b *Baseline) Add(a Accepted) {
 	b.Version = baselineVersion
-	if i := slices.IndexFunc(b.Accepted, a.same); i >= 0 {
+	if i := slices.IndexFunc(b.Accepted, a.Same); i >= 0 {
 		b.Accepted[i].Count += a.Count
 		b.Accepted[i].Of += a.Of
 		return
@@ -113,7 +114,7 @@ func (b *Baseline) Add(a Accepted) {
 // Accepts reports whether a thing that the host does is listed, and no more frequent
 // than listed. One recording is longer than another, so the part of the messages counts.
 func (b *Baseline) Accepts(a Accepted) bool {
-	i := slices.IndexFunc(b.Accepted, a.same)
+	i := slices.IndexFunc(b.Accepted, a.Same)
 	if i < 0 {
 		return false
 	}
@@ -124,7 +125,7 @@ func (b *Baseline) Accepts(a Accepted) bool {
 
 // Tried notes that a thing would have been found if the host had done it.
 func (b *Baseline) Tried(a Accepted) {
-	if i := slices.IndexFunc(b.Accepted, a.same); i >= 0 {
+	if i := slices.IndexFunc(b.Accepted, a.Same); i >= 0 {
 		b.Accepted[i].tried = true
 	}
 }
@@ -174,7 +175,7 @@ func BaselineOf(reports []*Report) *Baseline {
 func (b *Baseline) Judge(reports []*Report) {
 	all := BaselineOf(reports)
 	accepts := func(a Accepted) bool { // of all hosts together
-		return b.Accepts(*all.Accepted[slices.IndexFunc(all.Accepted, a.same)])
+		return b.Accepts(*all.Accepted[slices.IndexFunc(all.Accepted, a.Same)])
 	}
 	for _, r := range reports {
 		for _, c := range r.Causes {
