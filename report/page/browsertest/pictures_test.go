@@ -41,50 +41,56 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("session.png", show(1280, 800).picture())
-	write("session-phone.png", show(390, 844).picture())
-
-	var frames []image.Image
-	p := show(960, 600)
-	for i := range 40 {
-		p.link(fmt.Sprintf("#t=%.1f", 14+float64(i)/5))
-		p.rests()
-		frame, err := png.Decode(bytes.NewReader(p.picture()))
-		if err != nil {
+	still := func(name string, width, height int) {
+		var b bytes.Buffer
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, paletted(show(width, height).picture())[0]); err != nil {
 			t.Fatal(err)
 		}
-		frames = append(frames, frame)
+		write(name, b.Bytes())
 	}
-	moving, err := animate(frames, 20)
-	if err != nil {
+	still("session.png", 1280, 800)
+	still("session-phone.png", 390, 844)
+
+	var frames []image.Image
+	p := show(640, 480)
+	for i := range 28 {
+		p.link(fmt.Sprintf("#t=%.1f", 14+float64(i)/4))
+		p.rests()
+		frames = append(frames, p.picture())
+	}
+	var b bytes.Buffer
+	moving := gif.GIF{Image: paletted(frames...)}
+	for range frames {
+		moving.Delay = append(moving.Delay, 25) // hundredths of a second
+	}
+	if err := gif.EncodeAll(&b, &moving); err != nil {
 		t.Fatal(err)
 	}
-	write("session.gif", moving)
+	write("session.gif", b.Bytes())
 }
 
-// picture returns what the tab shows, as PNG.
-func (p *tab) picture() []byte {
+// picture returns what the tab shows.
+func (p *tab) picture() image.Image {
 	p.t.Helper()
 	b, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return b
+	m, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return m
 }
 
-// animate returns pictures as a GIF, each shown for a delay in hundredths of a
-// second, in the 255 colours that they have most.
-func animate(frames []image.Image, delay int) ([]byte, error) {
+// paletted returns pictures in the 255 colours that most of their pixels have.
+func paletted(frames ...image.Image) (all []*image.Paletted) {
 	const shown = 0xF8 // the bits of a channel that tell colours apart
 	count := map[color.RGBA]int{}
-	for _, f := range frames {
-		for y := f.Bounds().Min.Y; y < f.Bounds().Max.Y; y++ {
-			for x := f.Bounds().Min.X; x < f.Bounds().Max.X; x++ {
-				r, g, b, _ := f.At(x, y).RGBA()
-				count[color.RGBA{uint8(r>>8) & shown, uint8(g>>8) & shown, uint8(b>>8) & shown, 0xFF}]++
-			}
-		}
-	}
+	eachPixel(frames, func(f image.Image, x, y int) {
+		r, g, b, _ := f.At(x, y).RGBA()
+		count[color.RGBA{uint8(r>>8) & shown, uint8(g>>8) & shown, uint8(b>>8) & shown, 0xFF}]++
+	})
 	often := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
 		return cmp.Or(count[b]-count[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
 	})
@@ -92,24 +98,30 @@ func animate(frames []image.Image, delay int) ([]byte, error) {
 	for _, c := range often[:min(len(often), 255)] {
 		colours = append(colours, c)
 	}
-	nearest := map[color.Color]uint8{}
-	g := gif.GIF{}
+	to := map[image.Image]*image.Paletted{}
 	for _, f := range frames {
-		p := image.NewPaletted(f.Bounds(), colours)
+		to[f] = image.NewPaletted(f.Bounds(), colours)
+		all = append(all, to[f])
+	}
+	nearest := map[color.Color]uint8{}
+	eachPixel(frames, func(f image.Image, x, y int) {
+		c := f.At(x, y)
+		at, known := nearest[c]
+		if !known {
+			at = uint8(colours.Index(c))
+			nearest[c] = at
+		}
+		to[f].SetColorIndex(x, y, at)
+	})
+	return all
+}
+
+func eachPixel(frames []image.Image, visit func(f image.Image, x, y int)) {
+	for _, f := range frames {
 		for y := f.Bounds().Min.Y; y < f.Bounds().Max.Y; y++ {
 			for x := f.Bounds().Min.X; x < f.Bounds().Max.X; x++ {
-				c := f.At(x, y)
-				at, known := nearest[c]
-				if !known {
-					at = uint8(colours.Index(c))
-					nearest[c] = at
-				}
-				p.SetColorIndex(x, y, at)
+				visit(f, x, y)
 			}
 		}
-		g.Image, g.Delay = append(g.Image, p), append(g.Delay, delay)
 	}
-	var b bytes.Buffer
-	err := gif.EncodeAll(&b, &g)
-	return b.Bytes(), err
 }
