@@ -60,6 +60,7 @@ is missing, the error says how to get it.`,
 	_ = cmd.RegisterFlagCompletionFunc("interface", completeInterface)
 	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets that match `BPF`, as 'udp port 22101'; see 'bcdissect help live'")
 	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
+	l.web.define(cmd)
 	l.recording.Define(cmd, "also save the raw packets to this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "keep `N` bytes of each packet (0 = all)")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
@@ -115,6 +116,9 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	}()
 	l.begin(&s, false, false)
 	defer l.end(&err)
+	if err := l.web.open(l.log); err != nil {
+		return err
+	}
 	if err := l.giveUp(s); err != nil {
 		return err
 	}

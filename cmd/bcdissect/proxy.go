@@ -68,6 +68,7 @@ Ctrl-C aborts.`,
 	fl.SortFlags = false
 	fl.StringVarP(&p.listen, "listen", "l", "127.0.0.1:"+server.GamePort, "`ADDRESS` and UDP port to listen on; 0.0.0.0:22101 also serves other computers")
 	fl.StringVar(&p.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
+	p.web.define(cmd)
 	p.recording.Define(cmd, "record the datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see 'bcdissect help dashboard'")
 	p.defineUser(cmd)
@@ -134,6 +135,9 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	defer srv.Close()
 	p.begin(&s, wantsStatus(f, s), false)
 	defer p.end(&err)
+	if err := p.web.open(p.log); err != nil {
+		return err
+	}
 	if err := p.giveUp(s); err != nil {
 		return err
 	}
@@ -151,7 +155,7 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	}
 	srv.Greet()
 	makeSink = p.withPage(makeSink)
-	if p.page == "" && f.Format.Value == cli.FormNone && p.opened == nil {
+	if p.silent(f) {
 		return srv.Serve(p.interrupts.Stopped)
 	}
 	cfg.Ports = []uint16{p.target.Port()}

@@ -108,6 +108,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	h.recording.Define(cmd, "record the game's datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
 	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML `FILE`, written every minute")
+	h.web.define(cmd)
 	fl.StringVar(&h.bans, "bans", "", "`FILE` of banned addresses, one a line, 255 for any number; read again on SIGHUP")
 	fl.StringVar(&h.checksums, "checksums", "", "`FILE` of hashes that players' files must have; see 'bcdissect help relay'")
 	fl.StringVar(&h.control, "control", "", "`SOCKET` for 'relay ctl', or none; by default PORT.sock in a folder of the user")
@@ -173,6 +174,9 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	}
 	h.begin(&s, wantsStatus(f, s), h.bans != "")
 	defer h.end(&err)
+	if err := h.web.open(h.log); err != nil {
+		return err
+	}
 	if err := h.giveUp(s); err != nil {
 		return err
 	}
@@ -213,7 +217,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	if err := h.confine(f, s, h.bans, h.socket); err != nil {
 		return err
 	}
-	if h.page == "" && f.Format.Value == cli.FormNone {
+	if h.silent(f) {
 		cli.LimitMemory(56 << 20) // what a small machine can spare
 		return srv.Serve(h.interrupts.Stopped, h.interrupts.Reread)
 	}

@@ -25,6 +25,7 @@ type running struct {
 	messages  reading.Messages
 	recording cli.Recording
 	page      string // of --session
+	web       livePages
 	user      string // of -Z
 	as        *privilege.User
 
@@ -71,6 +72,9 @@ func (r *running) check(f *cli.Common, inputs ...string) (err error) {
 	if r.as, err = privilege.Choose(r.user); err != nil {
 		return err
 	}
+	if err := r.web.check(f); err != nil {
+		return err
+	}
 	inputs = append(slices.Clone(f.Defined), inputs...)
 	if r.page != "" {
 		if err := checkPage(r.page, f, &r.recording, inputs...); err != nil {
@@ -104,6 +108,9 @@ func (r *running) record(f *cli.Common, to *server.Recorder, name, what string, 
 
 // end says the error that ends the command, and leaves only its status.
 func (r *running) end(err *error) {
+	if e := r.web.close(); *err == nil {
+		*err = cli.Failed(e)
+	}
 	*err = r.log.Fail(r.as.Explain(*err))
 	r.log.Close()
 	r.interrupts.Close()
@@ -184,8 +191,14 @@ func (r *running) sinks(f *cli.Common) reading.SinkMaker {
 	}
 }
 
-// withPage adds the page of --session to a report.
+// silent reports whether nobody wants to know of the traffic but a recording.
+func (r *running) silent(f *cli.Common) bool {
+	return r.page == "" && r.web.server == nil && f.Format.Value == cli.FormNone && r.opened == nil
+}
+
+// withPage adds the pages of --session and --web to a report.
 func (r *running) withPage(makeSink reading.SinkMaker) reading.SinkMaker {
+	makeSink = r.web.with(makeSink)
 	if r.page == "" {
 		return makeSink
 	}

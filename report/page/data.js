@@ -20,7 +20,6 @@ function unpack(data, bytes) {
     return out;
   };
   for (const m of data.matches) {
-    m.duration = Math.max(m.end - m.begin, 0.1);
     for (const l of m.lives) {
       const n = l.points, [x, y, z, step] = l.box;
       const t = column(n, 1e-3);
@@ -35,14 +34,20 @@ function unpack(data, bytes) {
       const k = l.points;
       l.points = { n: k, t: column(k, 1e-3), rtt: column(k, 1e-4), lost: column(k), resent: column(k), updates: column(k), silence: column(k, 1e-3) };
     }
-    m.teamed = m.teams.length > 0;
-    m.players.forEach((p, i) => {
-      p.color = m.teamed ? (p.team === undefined ? 7 : p.team % 8) : i % 8;
-      p.lives = m.lives.map((l, k) => (l.player === i ? k : -1)).filter((k) => k >= 0);
-      p.line = m.lines.find((l) => l.player === i);
-    });
+    relate(m);
   }
   return data;
+}
+
+// relate tells players of their colours, ships and connections.
+function relate(m) {
+  m.duration = Math.max(m.end - m.begin, 0.1);
+  m.teamed = m.teams.length > 0;
+  m.players.forEach((p, i) => {
+    p.color = m.teamed ? (p.team === undefined ? 7 : p.team % 8) : i % 8;
+    p.lives = m.lives.map((l, k) => (l.player === i ? k : -1)).filter((k) => k >= 0);
+    p.line = m.lines.find((l) => l.player === i);
+  });
 }
 
 // before returns how many of the first n times, in order, are not after t.

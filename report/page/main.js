@@ -289,13 +289,18 @@ function listenToView(canvas) {
   });
 }
 
-function replay(m) {
-  const canvas = h('canvas', { class: 'space', tabindex: 0, role: 'application', 'aria-roledescription': 'replay', 'aria-label': 'The ships as they flew. Arrow keys turn the view, plus and minus zoom.' });
+// seats are the buttons of the ships' players.
+function seats(m) {
   app.seats = m.players.map((p, index) => ({ p, index })).filter(({ p }) => p.lives.length).map(({ p, index }) => {
     const r = { p, index, icon: icon(''), what: h('span', { class: 'what' }), kd: h('span', { class: 'kd', title: 'kills / deaths until now' }), shield: h('span', { class: 'bar shield' }, h('i')), hull: h('span', { class: 'bar' }, h('i')) };
     r.e = h('button', { type: 'button', class: `k${p.color}`, 'aria-pressed': 'false', title: 'Follow', onclick: () => follow(index) }, r.icon, h('span', { class: 'name' }, p.name), r.kd, r.what, r.shield, r.hull);
     return r;
   });
+  return app.seats.map((r) => r.e);
+}
+
+function replay(m) {
+  const canvas = h('canvas', { class: 'space', tabindex: 0, role: 'application', 'aria-roledescription': 'replay', 'aria-label': 'The ships as they flew. Arrow keys turn the view, plus and minus zoom.' });
   app.deep = h('button', { type: 'button', 'aria-pressed': 'true', onclick: () => flatView(false) }, '3-D');
   app.flat = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => flatView(true) }, 'Top');
   app.feed = h('div', { class: 'feed', 'aria-hidden': 'true' });
@@ -313,7 +318,7 @@ function replay(m) {
     h('div', { class: 'view' }, canvas, app.feed, app.camera = h('div', { class: 'camera', role: 'group', 'aria-label': 'Camera' }, app.deep, app.flat, h('button', { type: 'button', onclick: fit }, 'Fit'), h('button', { type: 'button', 'aria-label': 'Zoom in', onclick: () => zoom(0.8) }, '+'), h('button', { type: 'button', 'aria-label': 'Zoom out', onclick: () => zoom(1.25) }, '−'),
       document.fullscreenEnabled ? h('button', { type: 'button', class: 'full', 'aria-label': 'Full screen', title: 'Full screen', onclick: fullScreen }, svg('svg', { viewBox: '0 0 20 20', 'aria-hidden': 'true' }, svg('path', { d: 'M3 8V3h5M12 3h5v5M17 12v5h-5M8 17H3v-5' }))) : null), app.status,
       flown ? null : h('p', { class: 'hint' }, 'The capture shows no ship in flight.')),
-    h('div', { class: 'roster', role: 'group', 'aria-label': 'Ships; choose one to follow' }, app.seats.map((r) => r.e)),
+    h('div', { class: 'roster', role: 'group', 'aria-label': 'Ships; choose one to follow' }, seats(m)),
     h('div', { class: 'transport' }, h('div', { class: 'deck' }, m.kills.length ? toKill(-1, 'Previous kill', '‹◆') : null, app.button, m.kills.length ? toKill(1, 'Next kill', '◆›') : null),
       h('div', { class: 'now' }, app.now, h('small', null, `of ${clock(m.end)}`)), app.bar, speed,
       h('div', { class: 'legend' }, key('▮', 'shots'), m.kills.length ? key('◆', 'kill, in the killer’s colour') : null, m.chat.length ? key('●', 'chat') : null, m.over !== undefined ? h('span', null, h('b', { class: 'over', 'aria-hidden': 'true' }, '|'), ' the match ends') : null,
@@ -349,13 +354,16 @@ function resize() {
   app.wake();
 }
 
+// panels are the replay of a match and all that is around it.
+const panels = (m, replay) => [hero(m), scoreBoard(app, m), replay, kills(app, m), flights(app, m), h('div', { class: 'two' }, chat(app, m), lines(app, m)), unusual(app, m), events(app, m),
+  m.evicted && h('p', { class: 'keyline' }, `${plural(m.evicted, 'item')} beyond the limits of the report were left out.`)].filter(Boolean);
+
 // open shows a match.
 function open(index, t) {
   const data = app.data, m = data.matches[index];
   Object.assign(app, { index, m, heads: [], playing: false, shown: 0 });
   const body = document.getElementById('match');
-  body.replaceChildren(hero(m), scoreBoard(app, m), replay(m), kills(app, m), flights(app, m), h('div', { class: 'two' }, chat(app, m), lines(app, m)), ...[unusual(app, m), events(app, m)].filter(Boolean),
-    m.evicted ? h('p', { class: 'keyline' }, `${plural(m.evicted, 'item')} beyond the limits of the report were left out.`) : '');
+  body.replaceChildren(...panels(m, replay(m)));
   app.t = m.begin;
   const first = m.lives.reduce((a, l) => Math.min(a, l.track.n ? l.track.t[0] : a), Infinity);
   app.seek(t ?? (Number.isFinite(first) ? first : m.begin));
@@ -363,6 +371,7 @@ function open(index, t) {
   app.resizing = new ResizeObserver(resize);
   app.resizing.observe(app.scene.canvas);
   resize();
+  app.opened?.();
 }
 
 // A printed page is light, and lists all events.

@@ -59,7 +59,8 @@ function scoreBoard(app, m) {
     { name: 'Present', key: (p) => p.joined ?? -Infinity, text: true, wide: true },
   ].filter(Boolean);
   const best = columns.findIndex((c) => c.name === 'Score');
-  let sort = best > 0 ? best : columns.findIndex((c) => c.name === 'Kills'), down = true;
+  const chosen = columns.findIndex((c) => c.name === app.order?.name); // of the board before
+  let sort = chosen >= 0 ? chosen : best > 0 ? best : columns.findIndex((c) => c.name === 'Kills'), down = chosen < 0 || app.order.down;
   const body = h('div');
   const cells = (p) => {
     const seen = new Map();
@@ -86,7 +87,7 @@ function scoreBoard(app, m) {
     const order = (list) => [...list].sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * sign || b.kills - a.kills || a.deaths - b.deaths; });
     const head = h('tr', null, columns.map((c, i) =>
       h('th', { scope: 'col', class: (c.text ? '' : 'num') + (c.wide ? ' wide' : ''), 'aria-sort': i === sort ? (down ? 'descending' : 'ascending') : 'none' },
-        h('button', { type: 'button', onclick: () => { down = i === sort ? !down : !c.text; sort = i; draw(); body.querySelectorAll('th button')[i].focus(); } }, c.name))));
+        h('button', { type: 'button', onclick: () => { down = i === sort ? !down : !c.text; sort = i; app.order = { name: c.name, down }; draw(); body.querySelectorAll('th button')[i].focus(); } }, c.name))));
     const row = (p) => h('tr', { class: `k${p.color}`, 'data-player': p.name }, cells(p));
     const groups = [];
     if (m.teamed) {

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/livepage"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
+	"github.com/bcdissect/bcdissect/cmd/internal/site"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// The limits of the live page.
+const (
+	leastDelay = time.Second
+	mostDelay  = time.Hour
+	watchers   = 600           // connections at once: a browser opens several
+	liveMemory = 56 << 20      // that the program tries to keep to while it serves the page
+	anyPort    = "127.0.0.1:0" // of --web without a value
+)
+
+// A livePages is the page of the match while it's played, for viewers in browsers. It's
+// what --web asks for.
+type livePages struct {
+	address string        // to listen on; empty for none
+	delay   time.Duration // of the public address; 0 for none
+
+	server *livepage.Server
+	end    chan struct{}
+	ended  chan error
+}
+
+// define defines the flags.
+func (w *livePages) define(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&w.address, "web", "", "show the match in browsers while it's played; `ADDRESS` is where to listen; see docs/live-page.md")
+	fl.Lookup("web").NoOptDefVal = anyPort
+	fl.DurationVar(&w.delay, "public-delay", 0, "with --web: also a public address, which shows what is `TIME` old, such as 30s, without chat and addresses")
+}
+
+// check refuses flags that don't fit each other.
+func (w *livePages) check(f *cli.Common) error {
+	switch {
+	case w.address == "" && w.delay != 0:
+		return errors.New("--public-delay is for the page of --web; add --web")
+	case w.delay != 0 && (w.delay < leastDelay || w.delay > mostDelay):
+		return fmt.Errorf("--public-delay %v: must be %v to %v", w.delay, leastDelay, mostDelay)
+	case w.address != "" && !f.All:
+		return errors.New("--web needs every record; leave out the flags that choose some")
+	}
+	return nil
+}
+
+// open begins to serve the page, and says where. The caller defers close.
+func (w *livePages) open(log *cli.Log) error {
+	if w.address == "" {
+		return nil
+	}
+	l, err := server.ListenLocally("--web", w.address, "8080", "; leave the address out for a free port")
+	if err != nil {
+		return err
+	}
+	if w.server, err = livepage.New(w.delay, log.Say); err != nil {
+		_ = l.Close() // nothing came
+		return cli.Failed(fmt.Errorf("--web: %w", cli.Plain(err)))
+	}
+	cli.LimitMemory(liveMemory)
+	at := l.Addr().(*net.TCPAddr).AddrPort()
+	w.say(log, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
+	w.end, w.ended = make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer cli.Guard()
+		w.ended <- site.Serve(netutil.LimitListener(l, watchers), w.server.Handler(), w.end)
+	}()
+	return nil
+}
+
+// say says the addresses.
+func (w *livePages) say(log *cli.Log, at netip.AddrPort) {
+	own := w.server.Address(at, false)
+	log.Say("live page: %s", own)
+	log.Say("overlay:   %soverlay", own)
+	if w.delay > 0 {
+		log.Say("public, %v old: %s", w.delay, w.server.Address(at, true))
+	}
+}
+
+// close ends the page's server.
+func (w *livePages) close() error {
+	if w.server == nil {
+		return nil
+	}
+	err := w.server.Close()
+	close(w.end)
+	return errors.Join(err, <-w.ended)
+}
+
+// with makes sinks that also tell the page.
+func (w *livePages) with(makeSink reading.SinkMaker) reading.SinkMaker {
+	if w.server == nil {
+		return makeSink
+	}
+	return func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		sink, finish := makeSink(out, start)
+		return w.server.Sink(sink, start), finish
+	}
+}

@@ -1,0 +1,292 @@
+package livepage
+
+import (
+	"hash/maphash"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/page"
+)
+
+// moreThanKey is by how many bytes the changes of a match may exceed its last whole
+// entry before another one is written: viewers who come then need not read them all.
+const moreThanKey = 64 << 10
+
+// A follower makes entries of the changes of matches, for one view.
+type follower struct {
+	view    view
+	page    bool
+	public  bool
+	model   ndjson.Model
+	matches map[int]*followed
+}
+
+// followed is what viewers know of a match.
+type followed struct {
+	values map[string]*known
+	lists  map[string]*list
+	round  int
+	key    int // bytes of the last whole entry
+	since  int // bytes of the changes since
+}
+
+// known is what viewers know of a value.
+type known struct {
+	sum   uint64
+	round int // in which the value was there; 0 once viewers know that it's gone
+}
+
+// newFollower returns the follower of a view.
+func newFollower(v view) *follower {
+	f := &follower{view: v, page: v&(pageOwner|pagePublic) != 0, public: v&(pagePublic|apiPublic) != 0, matches: map[int]*followed{}}
+	f.model.Output = match.JSON
+	f.model.Without = []string{"track", "condition", "systems", "repairs", "points"}
+	if f.page {
+		f.model.Output = match.Page
+		f.model.Without = []string{"points", "box", "condition"}
+		f.model.Text = report.Escape
+	}
+	if f.public {
+		f.model.Without = append(f.model.Without, "address")
+		f.model.Text = func(s string) string { return hidden.ReplaceAllLiteralString(report.Escape(s), "(address)") }
+	}
+	return f
+}
+
+// hidden matches addresses in texts, such as the name of a player who hasn't said one.
+var hidden = regexp.MustCompile(`\d{1,3}(\.\d{1,3}){3}(:\d+)?|\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%\w]*\](:\d+)?`)
+
+// flightLists are lists that viewers get as flights, or from the recording.
+var flightLists = []string{"shots", "damage"}
+
+// follow returns an entry's text, nil if nothing changed.
+func (f *follower) follow(index int, m *match.Match, over, sweep bool) (text []byte, k kind) {
+	s := f.matches[index]
+	if s == nil {
+		s = &followed{values: map[string]*known{}, lists: map[string]*list{}}
+		f.matches[index] = s
+	}
+	switch {
+	case over:
+		k = final
+	case s.key == 0 || s.since > s.key+moreThanKey:
+		k = whole
+	default:
+		k = change
+	}
+	if k != change {
+		clear(s.values)
+		clear(s.lists)
+	}
+	text = f.changes(s, m, sweep || k != change)
+	if text == nil {
+		return nil, k
+	}
+	head := strconv.AppendInt([]byte(`{"match":`), int64(index), 10)
+	if k != change {
+		head = append(head, `,"whole":true`...)
+	}
+	text = append(head, text...)
+	if s.since += len(text); k != change {
+		s.key, s.since = len(text), 0
+	}
+	return text, k
+}
+
+// forget forgets a match that has ended.
+func (f *follower) forget(index int) { delete(f.matches, index) }
+
+// changes returns the changes of a match as the members of an object that is open, nil
+// if there are none.
+func (f *follower) changes(s *followed, m *match.Match, sweep bool) []byte {
+	s.round++
+	var of any = m
+	if f.public {
+		of = public(m)
+	}
+	if f.page {
+		of = page.Live(of.(*match.Match))
+	}
+	values, lists := []byte(`,"values":{`), []byte(`},"lists":{`)
+	empty := len(values) + len(lists)
+	var name string
+	var l *list
+	end := func() {
+		if l != nil {
+			lists = l.end(lists, name)
+		}
+	}
+	f.model.Parts(m, of, func(name string, text []byte) {
+		if f.public && name == "host" {
+			return
+		}
+		v := s.values[name]
+		if v == nil {
+			v = &known{}
+			s.values[name] = v
+		}
+		if sum := maphash.Bytes(seed, text); v.round == 0 || v.sum != sum {
+			v.sum = sum
+			values = append(member(values, name), text...)
+		}
+		v.round = s.round
+	}, func(of string, n int) int {
+		end()
+		name, l = of, nil
+		if !f.page && slices.Contains(flightLists, name) {
+			return n
+		}
+		if l = s.lists[name]; l == nil {
+			l = &list{fresh: true}
+			s.lists[name] = l
+		}
+		return l.begin(n, sweep)
+	}, func(_ string, i int, text []byte) { l.item(i, text) })
+	end()
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+		if v := s.values[name]; v.round != 0 && v.round != s.round {
+			values = append(member(values, name), "null"...)
+			v.round = 0
+		}
+	}
+	if len(values)+len(lists) == empty {
+		return nil
+	}
+	return append(append(values, lists...), "}}"...)
+}
+
+// public returns a match without chat, and without events that hold chat or addresses.
+func public(m *match.Match) *match.Match {
+	p := *m
+	p.Chat = nil
+	p.Events = slices.DeleteFunc(slices.Clone(m.Events), func(e match.Event) bool { return e.Kind == match.EventChat || e.Kind == match.EventError })
+	return &p
+}
+
+// flights makes entries of what's long: flights, conditions, shots and connections.
+type flights struct {
+	model   ndjson.Model
+	matches map[*match.Match]*flying
+}
+
+// flying is what viewers have of a match's flights.
+type flying struct {
+	tracks     map[int]*rows // by life
+	conditions map[int]*list
+	shots      list
+	lines      []*line
+}
+
+// line is what viewers have of a connection.
+type line struct {
+	address netip.AddrPort
+	points  list
+}
+
+func newFlights() *flights {
+	return &flights{model: ndjson.Model{Output: match.JSON}, matches: map[*match.Match]*flying{}}
+}
+
+func (f *flights) of(m *match.Match) *flying {
+	s := f.matches[m]
+	if s == nil {
+		s = &flying{tracks: map[int]*rows{}, conditions: map[int]*list{}}
+		f.matches[m] = s
+	}
+	return s
+}
+
+// sample takes a sample of a flight.
+func (f *flights) sample(m *match.Match, life int, s *match.Sample) {
+	of := f.of(m)
+	t := of.tracks[life]
+	if t == nil {
+		t = &rows{}
+		of.tracks[life] = t
+	}
+	t.add(func(dst []byte) []byte { return f.model.AppendItem(dst, m, s, true) })
+}
+
+// follow returns an entry's text, nil if nothing is new.
+func (f *flights) follow(index int, m *match.Match, sweep bool) []byte {
+	s := f.of(m)
+	text := strconv.AppendInt([]byte(`{"match":`), int64(index), 10)
+	empty := len(text)
+	text = f.lives(text, s, m)
+	shots := flat(&s.shots, len(m.Shots), sweep, func(dst []byte, i int) []byte { return f.model.AppendItem(dst, m, &m.Shots[i], false) })
+	text = shots.end(text, "shots")
+	text = f.lines(text, s, m, sweep)
+	if len(text) == empty {
+		return nil
+	}
+	return append(text, '}')
+}
+
+// flat looks at a list of n items.
+func flat(l *list, n int, all bool, appendItem func(dst []byte, i int) []byte) *list {
+	var text []byte
+	for i := l.begin(n, all); i < n; i++ {
+		text = appendItem(text[:0], i)
+		l.item(i, text)
+	}
+	return l
+}
+
+// lives appends tracks and conditions.
+func (f *flights) lives(dst []byte, s *flying, m *match.Match) []byte {
+	lives := []byte{'{'}
+	for i := range m.Lives {
+		one := []byte{'{'}
+		if t := s.tracks[i]; t != nil {
+			one = t.end(one, "track")
+		}
+		all := m.Lives[i].Condition
+		l := s.conditions[i]
+		if l == nil && len(all) > 0 {
+			l = &list{}
+			s.conditions[i] = l
+		}
+		if l != nil && (len(l.known) < len(all) || len(all) > 0 && m.Lives[i].EndHow == "") {
+			one = flat(l, len(all), false, func(dst []byte, k int) []byte { return f.model.AppendItem(dst, m, &all[k], false) }).end(one, "condition")
+		}
+		if len(one) > 1 {
+			lives = append(append(member(lives, strconv.Itoa(i)), one...), '}')
+		}
+	}
+	if len(lives) == 1 {
+		return dst
+	}
+	return append(append(member(dst, "lives"), lives...), '}')
+}
+
+// lines appends the points of connections.
+func (f *flights) lines(dst []byte, s *flying, m *match.Match, sweep bool) []byte {
+	lines := []byte{'{'}
+	for i := range m.Lines {
+		of := &m.Lines[i]
+		if i == len(s.lines) {
+			s.lines = append(s.lines, &line{address: of.Address})
+		}
+		l := s.lines[i]
+		if l.address != of.Address { // another one has its place now
+			l.address = of.Address
+			l.points.forget()
+			sweep = true
+		}
+		points := flat(&l.points, len(of.Points), sweep, func(dst []byte, k int) []byte { return f.model.AppendItem(dst, m, &of.Points[k], false) })
+		one := points.end([]byte{'{'}, "points")
+		if len(one) > 1 {
+			lines = append(append(member(lines, strconv.Itoa(i)), one...), '}')
+		}
+	}
+	if len(lines) == 1 {
+		return dst
+	}
+	return append(append(member(dst, "lines"), lines...), '}')
+}

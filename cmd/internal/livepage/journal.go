@@ -1,0 +1,229 @@
+package livepage
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A view is what a kind of viewer gets.
+type view uint8
+
+// The views. The owner's have the present, the public ones lack chat and addresses.
+const (
+	pageOwner view = 1 << iota
+	pagePublic
+	apiOwner
+	apiPublic
+)
+
+// A kind is what an entry of the journal is about.
+type kind uint8
+
+// The kinds of entries.
+const (
+	whole  kind = iota // all of a match except its flights
+	final              // the same, after its end
+	change             // what changed of a match
+	flight             // flights, shots and connections that follow those before
+)
+
+// An entry is an increment of a match. Its text is a line of JSON.
+type entry struct {
+	at    time.Duration // since the journal began
+	text  int           // bytes
+	match int
+	views view
+	kind  kind
+	place int64 // of the entry in the file
+}
+
+const (
+	headSize    = 8 + 4 + 4 + 1 + 1
+	mostJournal = 4 << 30 // bytes on disk: weeks of play
+)
+
+// next is the place of the entry after this one.
+func (e *entry) next() int64 { return e.place + headSize + int64(e.text) }
+
+var errFull = fmt.Errorf("the live page has filled %d GiB of temporary files; restart the program", mostJournal>>30)
+
+// A journal is the history of all matches, in a file that nobody else can read. One
+// goroutine writes it, and each viewer reads it at a pace of its own: a slow viewer needs
+// no memory, and nobody waits for one. Entries never change.
+type journal struct {
+	file  *os.File
+	began time.Time
+	id    string // of this journal: no other one has it
+	head  []byte
+
+	mu      sync.Mutex
+	size    int64
+	keys    []entry       // whole and final entries
+	begun   []int64       // by match, the place of its first entry
+	changed chan struct{} // closed with the next entry
+}
+
+// newJournal returns an empty journal.
+func newJournal() (*journal, error) {
+	f, err := os.CreateTemp("", "bcdissect-live-*") // for its owner only
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" {
+		_ = os.Remove(f.Name()) // its space is free when the program ends, however that is
+	}
+	return &journal{file: f, began: time.Now(), id: rand.Text(), changed: make(chan struct{})}, nil
+}
+
+// close removes the file.
+func (j *journal) close() error {
+	err := j.file.Close()
+	if runtime.GOOS == "windows" {
+		err = errors.Join(err, os.Remove(j.file.Name()))
+	}
+	return err
+}
+
+// add writes an entry.
+func (j *journal) add(e entry, text []byte) error {
+	e.at, e.text, e.place = time.Since(j.began), len(text), j.size
+	if e.next() > mostJournal {
+		return errFull
+	}
+	h := binary.LittleEndian.AppendUint64(j.head[:0], uint64(e.at))
+	h = binary.LittleEndian.AppendUint32(h, uint32(e.text))
+	h = binary.LittleEndian.AppendUint32(h, uint32(e.match))
+	j.head = append(append(h, byte(e.views), byte(e.kind)), text...)
+	if _, err := j.file.WriteAt(j.head, e.place); err != nil {
+		return err
+	}
+	if cap(j.head) > 1<<20 {
+		j.head = nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.size = e.next()
+	if e.match == len(j.begun) {
+		j.begun = append(j.begun, e.place)
+	}
+	if e.kind <= final {
+		j.keys = append(j.keys, e)
+	}
+	close(j.changed)
+	j.changed = make(chan struct{})
+	return nil
+}
+
+// extent returns the size of the journal, and a channel that is closed when it grows.
+func (j *journal) extent() (size int64, changed <-chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.size, j.changed
+}
+
+// begins reports whether an entry begins or will begin at a place. Those who ask may lie:
+// inside of an entry they would find what isn't theirs.
+func (j *journal) begins(place int64) bool {
+	j.mu.Lock()
+	size, keys := j.size, j.keys
+	j.mu.Unlock()
+	at := int64(0)
+	for i := range keys {
+		if keys[i].place <= place {
+			at = keys[i].place
+		}
+	}
+	for at < place && at < size {
+		e, err := j.at(at)
+		if err != nil {
+			return false
+		}
+		at = e.next()
+	}
+	return at == place
+}
+
+// at reads the entry at a place below the journal's size.
+func (j *journal) at(place int64) (e entry, err error) {
+	var h [headSize]byte
+	if _, err := j.file.ReadAt(h[:], place); err != nil {
+		return e, err
+	}
+	return entry{
+		at: time.Duration(binary.LittleEndian.Uint64(h[:])), text: int(binary.LittleEndian.Uint32(h[8:])), match: int(binary.LittleEndian.Uint32(h[12:])),
+		views: view(h[16]), kind: kind(h[17]), place: place,
+	}, nil
+}
+
+// text returns a reader of an entry's text.
+func (j *journal) text(e *entry) *io.SectionReader {
+	return io.NewSectionReader(j.file, e.place+headSize, int64(e.text))
+}
+
+// A plan is what a viewer who knows nothing needs to know what the journal held at some
+// time.
+type plan struct {
+	keys    map[int]entry // by match, the last whole one
+	current int           // the last match, -1 if there is none
+	from    int64         // the first entry that may be needed
+	until   int64         // where the viewer goes on
+}
+
+// plan returns the plan of a view for entries that are at least so old.
+func (j *journal) plan(v view, delay time.Duration) (p plan, err error) {
+	horizon := time.Since(j.began) - delay
+	j.mu.Lock()
+	size, keys, begun := j.size, j.keys, j.begun
+	j.mu.Unlock()
+	p = plan{keys: map[int]entry{}, current: -1}
+	for i := range keys {
+		if e := &keys[i]; e.views&v != 0 && e.at <= horizon {
+			p.keys[e.match] = *e
+			p.current = max(p.current, e.match)
+		}
+	}
+	for _, e := range p.keys {
+		p.until = max(p.until, e.next())
+	}
+	// The rest is found by looking at entries, of which there are few.
+	for p.until < size {
+		e, err := j.at(p.until)
+		if err != nil {
+			return p, err
+		}
+		if e.at > horizon {
+			break
+		}
+		p.until = e.next()
+	}
+	p.from = p.until
+	for _, e := range p.keys {
+		if e.kind == whole {
+			p.from = min(p.from, e.place)
+		}
+	}
+	if p.current >= 0 && v&(pageOwner|pagePublic) != 0 {
+		p.from = min(p.from, begun[p.current])
+	}
+	return p, nil
+}
+
+// wants reports whether a viewer with this plan needs an entry, which is older than the
+// plan, for a match's state or for flights of the current match.
+func (p *plan) wants(e *entry) bool {
+	switch e.kind {
+	case flight:
+		return e.match == p.current
+	case change:
+		return e.place > p.keys[e.match].place
+	default: // the keys were sent first
+		return false
+	}
+}

@@ -1,0 +1,93 @@
+package livepage
+
+import (
+	"hash/maphash"
+	"strconv"
+)
+
+// window is how many items at the end of a list are looked at each time. All are when a
+// sweep is due, and when a match ends.
+const window = 64
+
+var seed = maphash.MakeSeed()
+
+// A list remembers the items of a list by their hashes, and collects those that change.
+type list struct {
+	known []uint64
+	was   int
+	fresh bool   // viewers don't know that there is a list
+	text  []byte // the items that change, as members of an object
+}
+
+// begin begins to look at a list that has n items now. It returns the first one to look
+// at.
+func (l *list) begin(n int, all bool) (from int) {
+	l.was, l.text = len(l.known), l.text[:0]
+	l.known = l.known[:min(n, l.was)]
+	if all {
+		return 0
+	}
+	return max(0, len(l.known)-window)
+}
+
+// item looks at the next item.
+func (l *list) item(i int, text []byte) {
+	sum := maphash.Bytes(seed, text)
+	switch {
+	case i >= len(l.known):
+		l.known = append(l.known, sum)
+	case l.known[i] == sum:
+		return
+	default:
+		l.known[i] = sum
+	}
+	l.text = append(strconv.AppendInt(append(l.text, `,"`...), int64(i), 10), `":`...)
+	l.text = append(l.text, text...)
+}
+
+// end appends the change of the list as a member of the object that dst ends with.
+func (l *list) end(dst []byte, name string) []byte {
+	if len(l.text) == 0 && l.was == len(l.known) && !l.fresh {
+		return dst
+	}
+	l.fresh = false
+	dst = append(strconv.AppendInt(append(member(dst, name), `{"length":`...), int64(len(l.known)), 10), l.text...)
+	return append(dst, '}')
+}
+
+// forget has all items count as new, though not their number.
+func (l *list) forget() {
+	for i := range l.known {
+		l.known[i] = 0
+	}
+}
+
+// member begins a member of the object that dst ends with.
+func member(dst []byte, name string) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, '"'), name...), `":`...)
+}
+
+// rows collects rows that are sent once and not kept.
+type rows struct {
+	n    int // sent, or waiting
+	text []byte
+}
+
+func (r *rows) add(of func(dst []byte) []byte) {
+	r.text = append(strconv.AppendInt(append(r.text, `,"`...), int64(r.n), 10), `":`...)
+	r.text = of(r.text)
+	r.n++
+}
+
+// end appends the rows that wait as a member of the object that dst ends with.
+func (r *rows) end(dst []byte, name string) []byte {
+	if len(r.text) == 0 {
+		return dst
+	}
+	dst = append(strconv.AppendInt(append(member(dst, name), `{"length":`...), int64(r.n), 10), r.text...)
+	r.text = nil
+	return append(dst, '}')
+}

@@ -1,0 +1,395 @@
+package livepage
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/site"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/page"
+)
+
+// Bounds of viewers.
+const (
+	mostViewers = 256              // at once; others are refused
+	stuck       = 10 * time.Second // after which a viewer that takes nothing is dropped
+	quiet       = 15 * time.Second // after which a viewer is told that the server is there
+	chunk       = 16 << 10         // bytes of memory of a viewer
+)
+
+//go:embed site
+var files embed.FS
+
+// policy is the content security policy of the pages: their own files, and nothing else.
+const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'"
+
+// Handler returns the handler of all addresses.
+func (s *Server) Handler() http.Handler {
+	return site.Secure(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("Cache-Control", "no-store")
+		token, name, slash := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		switch {
+		case !slash:
+			http.NotFound(w, r)
+		case token == s.owner:
+			s.serve(w, r, name, pageOwner, apiOwner, 0)
+		case token == s.public && s.delay > 0:
+			s.serve(w, r, name, pagePublic, apiPublic, s.delay)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+}
+
+// serve answers a request for a page, or for what is in one.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, name string, ofPage, ofAPI view, delay time.Duration) {
+	v := &viewer{server: s, w: w, out: http.NewResponseController(w), delay: delay, buffer: make([]byte, 0, chunk)}
+	v.hurry()
+	var err error
+	switch name {
+	case "api/page":
+		v.view = ofPage
+		err = v.admit(r, func() error { return v.stream(r) })
+	case "api/flights":
+		v.view = ofPage
+		err = v.admit(r, func() error { return v.flights(r) })
+	case "api/live":
+		v.view = ofAPI
+		send := v.document
+		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			send = func() error { return v.stream(r) }
+		}
+		err = v.admit(r, send)
+	default:
+		v.file(r, name)
+	}
+	if err != nil && r.Context().Err() == nil {
+		panic(http.ErrAbortHandler) // a viewer must not take half for the whole
+	}
+}
+
+// file sends a file of the pages.
+func (v *viewer) file(r *http.Request, name string) {
+	var text string
+	switch name {
+	case "page.js":
+		text = "'use strict';\n" + page.Script()
+	case "page.css":
+		text = page.Style()
+	case "", "overlay":
+		name = map[string]string{"": "index.html", "overlay": "overlay.html"}[name]
+		fallthrough
+	default:
+		b, err := fs.ReadFile(files, path.Join("site", path.Clean("/"+name)))
+		if err != nil {
+			http.NotFound(v.w, r)
+			return
+		}
+		text = string(b)
+	}
+	kind := mime.TypeByExtension(path.Ext(name))
+	if path.Ext(name) == ".js" { // the system's table may say something else
+		kind = "text/javascript; charset=utf-8"
+	}
+	v.w.Header().Set("Content-Type", kind)
+	http.ServeContent(v.w, r, "", time.Time{}, strings.NewReader(text))
+}
+
+// A viewer is a request for matches.
+type viewer struct {
+	server *Server
+	w      http.ResponseWriter
+	out    *http.ResponseController
+	view   view
+	delay  time.Duration
+	buffer []byte
+}
+
+// hurry drops the viewer unless it takes what follows soon.
+func (v *viewer) hurry() {
+	_ = v.out.SetWriteDeadline(time.Now().Add(stuck)) // a connection that has none ends otherwise
+}
+
+// admit has a viewer served, unless there are too many.
+func (v *viewer) admit(r *http.Request, send func() error) error {
+	select {
+	case v.server.viewers <- struct{}{}:
+	default:
+		v.w.Header().Set("Retry-After", "30")
+		http.Error(v.w, fmt.Sprintf("%d people watch already; try again later", mostViewers), http.StatusServiceUnavailable)
+		return nil
+	}
+	defer func() { <-v.server.viewers }()
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	return send()
+}
+
+// each yields the entries that a viewer who knows nothing needs, and returns where it
+// goes on.
+func (v *viewer) each(p *plan, yield func(e *entry) error) error {
+	for m := range p.current + 1 {
+		if e, ok := p.keys[m]; ok {
+			if err := yield(&e); err != nil {
+				return err
+			}
+		}
+	}
+	for place := p.from; place < p.until; {
+		e, err := v.server.journal.at(place)
+		if err != nil {
+			return err
+		}
+		if place = e.next(); e.views&v.view != 0 && p.wants(&e) {
+			if err := yield(&e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stream sends events until the viewer or the server goes.
+func (v *viewer) stream(r *http.Request) error {
+	v.w.Header().Set("Content-Type", "text/event-stream")
+	place, again := v.server.resume(r.Header.Get("Last-Event-ID"))
+	if !again {
+		p, err := v.server.journal.plan(v.view, v.delay)
+		if err != nil {
+			return err
+		}
+		v.print("event: begin\ndata: {\"schema\":%d,\"delay\":%g,\"match\":%d}\n\n", ndjson.Schema, v.delay.Seconds(), p.current)
+		if err := v.each(&p, func(e *entry) error { return v.event(e, false) }); err != nil {
+			return err
+		}
+		v.print("id: %s-%d\nevent: ready\ndata: {}\n\n", v.server.journal.id, p.until)
+		place = p.until
+	}
+	for {
+		if err := v.flush(); err != nil {
+			return err
+		}
+		next, err := v.follow(place)
+		if err != nil {
+			return err
+		}
+		if next == place && !v.wait(r, place) {
+			_, err := v.follow(place) // what was written before the server ended
+			return errors.Join(err, v.flush())
+		}
+		place = next
+	}
+}
+
+// follow sends entries from a place on that are old enough, and returns the next place.
+func (v *viewer) follow(place int64) (int64, error) {
+	j := v.server.journal
+	for size, _ := j.extent(); place < size; {
+		e, err := j.at(place)
+		if err != nil || time.Since(j.began) < e.at+v.delay {
+			return place, err
+		}
+		place = e.next()
+		if e.views&v.view != 0 {
+			if err := v.event(&e, true); err != nil {
+				return place, err
+			}
+		}
+	}
+	return place, nil
+}
+
+// wait waits for the entry at a place, and until it is old enough. It reports false when
+// the viewer or the server goes.
+func (v *viewer) wait(r *http.Request, place int64) bool {
+	j := v.server.journal
+	size, changed := j.extent()
+	pause := quiet
+	if place < size {
+		e, err := j.at(place)
+		if err != nil {
+			return false
+		}
+		changed, pause = nil, min(quiet, e.at+v.delay-time.Since(j.began))
+	}
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-r.Context().Done():
+		return false
+	case <-v.server.end:
+		return false
+	case <-changed:
+	case <-t.C:
+		if pause == quiet {
+			v.print(":\n\n")
+		}
+	}
+	return true
+}
+
+// event sends an entry as an event. With its id, a viewer can go on after it.
+func (v *viewer) event(e *entry, id bool) error {
+	if id {
+		v.print("id: %s-%d\n", v.server.journal.id, e.next())
+	}
+	name := "match"
+	if e.kind == flight {
+		name = "flight"
+	}
+	v.print("event: %s\ndata: ", name)
+	if err := v.copy(e); err != nil {
+		return err
+	}
+	v.print("\n\n")
+	return nil
+}
+
+// copy sends the text of an entry.
+func (v *viewer) copy(e *entry) error {
+	for text := v.server.journal.text(e); ; {
+		if len(v.buffer) == cap(v.buffer) {
+			if err := v.flush(); err != nil {
+				return err
+			}
+		}
+		n, err := text.Read(v.buffer[len(v.buffer):cap(v.buffer)])
+		v.buffer = v.buffer[:len(v.buffer)+n]
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// print adds to what is sent next.
+func (v *viewer) print(format string, args ...any) {
+	v.buffer = fmt.Appendf(v.buffer, format, args...)
+}
+
+// flush sends what was printed. It fails if the viewer doesn't take it.
+func (v *viewer) flush() error {
+	if len(v.buffer) == 0 {
+		return v.out.Flush()
+	}
+	v.hurry()
+	_, err := v.w.Write(v.buffer)
+	v.buffer = v.buffer[:0]
+	return errors.Join(err, v.out.Flush())
+}
+
+// flights sends the flights of a match as a list.
+func (v *viewer) flights(r *http.Request) error {
+	p, err := v.server.journal.plan(v.view, v.delay)
+	if err != nil {
+		return err
+	}
+	m, err := strconv.Atoi(r.URL.Query().Get("match"))
+	if _, known := p.keys[m]; err != nil || !known {
+		http.NotFound(v.w, r)
+		return nil
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	v.server.journal.mu.Lock()
+	p.from, p.current = v.server.journal.begun[m], m
+	v.server.journal.mu.Unlock()
+	sign := "["
+	err = v.each(&plan{keys: map[int]entry{}, current: m, from: p.from, until: p.until}, func(e *entry) error {
+		if e.kind != flight {
+			return nil
+		}
+		v.print("%s", sign)
+		sign = ","
+		return v.copy(e)
+	})
+	if sign == "[" {
+		v.print("[")
+	}
+	v.print("]")
+	return errors.Join(err, v.flush())
+}
+
+// resume returns where a viewer goes on that had an event. The viewer may lie.
+func (s *Server) resume(id string) (place int64, ok bool) {
+	of, number, _ := strings.Cut(id, "-")
+	place, err := strconv.ParseInt(number, 10, 64)
+	return place, of == s.journal.id && err == nil && s.journal.begins(place)
+}
+
+// A part is what an entry says of a match.
+type part struct {
+	Match  int
+	Whole  bool
+	Values map[string]json.RawMessage
+	Lists  map[string]map[string]json.RawMessage
+}
+
+// document sends all matches as one object.
+func (v *viewer) document() error {
+	p, err := v.server.journal.plan(v.view, v.delay)
+	if err != nil {
+		return err
+	}
+	all := map[int]map[string]any{}
+	err = v.each(&p, func(e *entry) error {
+		var of part
+		text, err := io.ReadAll(v.server.journal.text(e))
+		if err = errors.Join(err, json.Unmarshal(text, &of)); err != nil {
+			return err
+		}
+		if of.Whole || all[of.Match] == nil {
+			all[of.Match] = map[string]any{}
+		}
+		of.apply(all[of.Match])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	matches := make([]map[string]any, 0, len(all))
+	for _, m := range slices.Sorted(maps.Keys(all)) {
+		matches = append(matches, all[m])
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	v.buffer, err = json.Marshal(map[string]any{"schema": ndjson.Schema, "delay": v.delay.Seconds(), "matches": matches})
+	return errors.Join(err, v.flush())
+}
+
+// apply makes the changes of a part.
+func (p *part) apply(to map[string]any) {
+	for name, value := range p.Values {
+		if string(value) == "null" {
+			delete(to, name)
+		} else {
+			to[name] = value
+		}
+	}
+	for name, items := range p.Lists {
+		old, _ := to[name].([]json.RawMessage)
+		n, _ := strconv.Atoi(string(items["length"]))
+		list := make([]json.RawMessage, n)
+		copy(list, old)
+		for i := range list {
+			if item, ok := items[strconv.Itoa(i)]; ok {
+				list[i] = item
+			}
+		}
+		to[name] = list
+	}
+}

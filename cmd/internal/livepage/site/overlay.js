@@ -1,0 +1,65 @@
+'use strict';
+// The overlay for streaming programs: score, kills and chat of the match that is played.
+// Text becomes text nodes; no markup is parsed.
+
+const shown = new Set((new URLSearchParams(location.search).get('show') ?? 'score,kills,chat').split(','));
+const matches = [];
+const rows = 8, lines = 4; // that are shown at most
+const killsFor = 12, chatFor = 15; // seconds
+let seen = []; // for each kill and line of chat, when it came: t in the recording, and the time here
+
+function e(tag, name, ...children) {
+  const out = document.createElement(tag);
+  if (name) out.className = name;
+  out.append(...children);
+  return out;
+}
+
+const colorOf = (m, i) => `k${(m.team_match ? m.players[i]?.team ?? 7 : i) % 8}`;
+const nameOf = (m, i) => e('bdi', i === undefined ? '' : colorOf(m, i), i === undefined ? 'nobody' : m.players[i]?.name || `player ${i + 1}`);
+const short = (text) => (text.length > 90 ? text.slice(0, 89) + '…' : text);
+
+function score(m) {
+  const points = m.players.some((p) => p.score), all = m.players.map((p, i) => ({ p, i })).filter(({ p }) => p.left === undefined || p.kills || p.deaths || p.score);
+  all.sort((a, b) => (b.p.score ?? 0) - (a.p.score ?? 0) || b.p.kills - a.p.kills || a.p.deaths - b.p.deaths);
+  const row = (name, ...cells) => e('div', points ? 'row' : 'row short', name, ...cells.map((c) => e('span', '', String(c))));
+  if (!all.length) return [];
+  const head = points ? row('', 'K', 'D', 'Score') : row('', 'K', 'D');
+  head.classList.add('head');
+  return [head, ...all.slice(0, rows).map(({ p, i }) => row(nameOf(m, i), p.kills, p.deaths, ...(points ? [p.score ?? '–'] : [])))];
+}
+
+function kill(m, k) {
+  const lost = [nameOf(m, k.victim), k.weapon ? ` ${k.weapon}` : k.killer === undefined ? ' lost' : ''];
+  return e('div', 'line', ...(k.killer === undefined || k.killer === k.victim ? lost : [nameOf(m, k.killer), ' ▸ ', ...lost]));
+}
+
+const says = (m, c) => e('div', 'line', nameOf(m, c.player), ' ', short(c.text));
+
+// recent returns the last items of a list that came a short time ago.
+function recent(m, name, long) {
+  const now = performance.now() / 1000;
+  m[name].forEach((x, i) => { if (!seen[name][i]) seen[name][i] = now - Math.max(m.end_t - x.t, 0); });
+  return m[name].filter((_, i) => now - seen[name][i] < long).slice(-lines);
+}
+
+function draw() {
+  const m = matches.at(-1);
+  const parts = { score: () => score(m), kills: () => recent(m, 'kills', killsFor).map((k) => kill(m, k)), chat: () => recent(m, 'chat', chatFor).filter((c) => c.text.trim()).map((c) => says(m, c)) };
+  for (const [id, make] of Object.entries(parts)) {
+    const box = document.getElementById(id), fresh = m?.[id === 'score' ? 'players' : id] && shown.has(id) ? make() : [];
+    if (fresh.length !== box.children.length || fresh.some((f, i) => !f.isEqualNode(box.children[i]))) box.replaceChildren(...fresh);
+  }
+}
+
+hear('api/live', {
+  begin: () => { matches.length = 0; seen = { kills: [], chat: [] }; },
+  match: (part) => {
+    if (!matches[part.match]) seen = { kills: [], chat: [] };
+    if (part.whole) matches[part.match] = {};
+    mergeMatch((matches[part.match] ??= {}), part);
+    draw();
+  },
+  ready: () => { document.documentElement.dataset.ready = 'yes'; },
+}, () => {});
+setInterval(draw, 500);

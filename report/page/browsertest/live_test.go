@@ -1,0 +1,196 @@
+package browsertest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A broadcast is a relay with a live page.
+type broadcast struct {
+	t         *testing.T
+	cmd       *exec.Cmd
+	host      string // the game's
+	page      string // the owner's page
+	public    string
+	recording string
+}
+
+var address = regexp.MustCompile(`(live page|overlay|old): +(http://\S+)`)
+
+// newBroadcast hosts a game and serves its live page.
+func newBroadcast(t *testing.T, args ...string) *broadcast {
+	t.Helper()
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &broadcast{t: t, host: l.LocalAddr().String(), recording: filepath.Join(t.TempDir(), "evening.pcapng")}
+	_ = l.Close()
+	args = append([]string{"relay", "--listen", b.host, "--control", "none", "--web", "--public-delay", "2s", "-w", b.recording}, args...)
+	if os.Geteuid() == 0 {
+		args = append(args, "-Z", "root")
+	}
+	b.cmd = exec.Command(binary(), args...)
+	said, err := b.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.cmd.Process.Kill() })
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		switch m := address.FindStringSubmatch(lines.Text()); {
+		case m != nil && m[1] == "live page":
+			b.page = m[2]
+		case m != nil && m[1] == "old":
+			b.public = m[2]
+		}
+		if strings.Contains(lines.Text(), "hosting") {
+			break
+		}
+	}
+	if b.page == "" || b.public == "" {
+		t.Fatal("no addresses were said")
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	return b
+}
+
+// end ends the game, and returns what session finds in its recording.
+func (b *broadcast) end() (kills int, players map[string][2]int) {
+	b.t.Helper()
+	_ = b.cmd.Process.Signal(os.Interrupt)
+	if err := b.cmd.Wait(); err != nil {
+		b.t.Fatal(err)
+	}
+	var found struct {
+		Matches []struct {
+			Kills   []struct{}
+			Players []struct {
+				Name          string
+				Kills, Deaths int
+			}
+		}
+	}
+	if err := json.Unmarshal(program(b.t, "session", b.recording, "-T", "json"), &found); err != nil {
+		b.t.Fatal(err)
+	}
+	if len(found.Matches) != 1 {
+		b.t.Fatalf("the recording has %d matches", len(found.Matches))
+	}
+	players = map[string][2]int{}
+	for _, p := range found.Matches[0].Players {
+		players[p.Name] = [2]int{p.Kills, p.Deaths}
+	}
+	return len(found.Matches[0].Kills), players
+}
+
+// deaths is how often each scripted bot dies.
+const deaths = 2
+
+// script writes steps for eight bots, by name.
+func script(t *testing.T) string {
+	t.Helper()
+	text := "[bots]\n"
+	for i := 1; i <= 8; i++ {
+		text += fmt.Sprintf("Pilot%d = [\"join\", \"fly %dms\", \"chat I am number %d\", \"fire\", \"fly 400ms\"%s, \"fly 1s\", \"leave\"]\n", i, 600+50*i, i,
+			strings.Repeat(`, "die", "wait 700ms", "fly 900ms"`, deaths))
+	}
+	name := filepath.Join(t.TempDir(), "eight.toml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// The numbers of a page and of an overlay.
+const (
+	pageNumbers = `Object.fromEntries([...document.querySelectorAll(".board tbody tr")].map((r) => [r.dataset.player, [+r.querySelector("[data-kills]").dataset.kills, +r.querySelector("[data-deaths]").dataset.deaths]]))`
+	pageKills   = `document.querySelectorAll(".killtable tbody tr").length`
+	overNumbers = `Object.fromEntries([...document.querySelectorAll("#score .row:not(.head)")].map((r) => [r.children[0].textContent, [+r.children[1].textContent, +r.children[2].textContent]]))`
+)
+
+// TestLive has eight bots play, with the page, the overlay and the public page open:
+// every kill appears while they play, and the numbers are those of the script and of the
+// recording.
+func TestLive(t *testing.T) {
+	b := newBroadcast(t)
+	live := newTab(t, 1440, 900)
+	live.do(chromedp.Navigate(b.page))
+	over := newTab(t, 1920, 1080)
+	over.do(chromedp.Navigate(b.page + "overlay"))
+	public := newTab(t, 1440, 900)
+	public.do(chromedp.Navigate(b.public))
+	for _, p := range []*tab{live, public} {
+		p.until(`document.documentElement.dataset.live === "yes"`)
+	}
+	over.until(`document.documentElement.dataset.ready === "yes"`)
+	bots := exec.Command(binary(), "bots", b.host, "--dialect", "openbc", "--script", script(t), "-T", "json", "--for", "60s")
+	if err := bots.Start(); err != nil {
+		t.Fatal(err)
+	}
+	live.load(b.page, b.page)
+	const want = 8 * deaths
+	live.until(fmt.Sprintf(`%s >= 4 && %s < %d`, pageKills, pageKills, want)) // while they play
+	if got := eval[string](live, `document.querySelector(".live").getAttribute("aria-pressed")`); got != "true" {
+		t.Errorf("the page doesn't show the present: %s", got)
+	}
+	over.until(`document.querySelectorAll("#kills .line").length > 0 && document.querySelectorAll("#chat .line").length > 0`)
+	// The past can be watched while the present goes on.
+	eval[chromedp.Void](live, `document.querySelector(".killtable .time").click()`)
+	live.until(`document.querySelector(".live").getAttribute("aria-pressed") === "false"`)
+	known := eval[int](live, pageKills)
+	past := eval[float64](live, `app.t`)
+	live.until(fmt.Sprintf(`%s > %d`, pageKills, known))
+	if now := eval[float64](live, `app.t`); now < past || now > past+20 {
+		t.Errorf("the past went on from %v to %v", past, now)
+	}
+	eval[chromedp.Void](live, `document.querySelector(".live").click()`)
+	live.until(`document.querySelector(".live").getAttribute("aria-pressed") === "true" && app.m.end - app.t < 3`)
+	if err := bots.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*tab{live, public} {
+		p.until(fmt.Sprintf(`%s >= %d && app.m.players.every((p) => p.left !== undefined)`, pageKills, want))
+	}
+	if got := eval[int](public, `document.querySelectorAll(".talk li").length`); got != 0 {
+		t.Errorf("the public page has %d lines of chat", got)
+	}
+	if got := eval[int](live, `document.querySelectorAll(".talk li").length`); got != 8 {
+		t.Errorf("the owner's page has %d lines of chat", got)
+	}
+	numbers := map[string]map[string][2]int{
+		"page": eval[map[string][2]int](live, pageNumbers), "public page": eval[map[string][2]int](public, pageNumbers), "overlay": eval[map[string][2]int](over, overNumbers),
+	}
+	kills, players := b.end()
+	if kills != want || len(players) != 8 {
+		t.Errorf("the recording has %d kills and %d players", kills, len(players))
+	}
+	for name, got := range players {
+		if got[1] != deaths {
+			t.Errorf("%s died %d times in the recording", name, got[1])
+		}
+	}
+	for where, got := range numbers {
+		if !maps.Equal(got, players) {
+			t.Errorf("the %s has %v, the recording %v", where, got, players)
+		}
+	}
+	live.until(`document.querySelector(".bars .lost").textContent !== ""`) // the server is gone
+}
