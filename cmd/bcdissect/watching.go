@@ -41,7 +41,7 @@ type livePages struct {
 // define defines the flags.
 func (w *livePages) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&w.address, "web", "", "show the match in browsers while it's played; `ADDRESS` is where to listen; see docs/live-page.md")
+	fl.StringVar(&w.address, "web", "", "show the match in browsers while it's played; `ADDRESS` is where to listen; see 'bcdissect help live-page'")
 	fl.Lookup("web").NoOptDefVal = anyPort
 	fl.DurationVar(&w.delay, "public-delay", 0, "with --web: also a public address, which shows what is `TIME` old, such as 30s, without chat and addresses")
 }

@@ -207,7 +207,11 @@ func flagName(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		name = "  -" + f.Shorthand + ", --" + f.Name
 	}
-	if value := valueName(f); value != "" {
+	switch value := valueName(f); {
+	case value == "":
+	case f.NoOptDefVal != "": // the value is optional
+		name += "[=" + value + "]"
+	default:
 		name += " " + value
 	}
 	return name
@@ -251,7 +255,7 @@ func valueName(f *pflag.Flag) string {
 // flagText returns the text of a flag with its default.
 func flagText(f *pflag.Flag) string {
 	switch f.DefValue {
-	case "", "false", "0", "[]":
+	case "", "false", "0", "0s", "[]":
 		return f.Usage
 	}
 	return fmt.Sprintf("%s (default %s)", f.Usage, f.DefValue)
