@@ -28,7 +28,7 @@ const (
 // of files, each with that of an earlier file of the same bytes, and in no group. If
 // a name is that of a pipe, each is a group.
 func Recordings(cfg Config, names []string) (groups [][]string, copies map[string]string) {
-	names, copies = distinct(names)
+	names, copies = Distinct(names)
 	var files []*part
 	for _, name := range names {
 		if _, ok := regular(name); !ok || len(names) == 1 { // it can't be read twice
@@ -161,9 +161,12 @@ func regular(name string) (size int64, ok bool) {
 	return info.Size(), true
 }
 
-// distinct returns the names of files without those that have the same bytes as an
-// earlier one.
-func distinct(names []string) (kept []string, copies map[string]string) {
+// Distinct returns the names of files without those that have the same bytes as an
+// earlier one. copies are the others, each with the name of the earlier one.
+func Distinct(names []string) (kept []string, copies map[string]string) {
+	if len(names) < 2 {
+		return names, nil
+	}
 	sizes := map[int64]int{}
 	for _, name := range names {
 		if size, ok := regular(name); ok {

@@ -37,7 +37,9 @@ the report and change the exit status only with --strict.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := w.Check(cmd); err != nil {
 				return err
-			} else if w.On {
+			}
+			args = reading.Distinct(s, args)
+			if w.On {
 				return w.Captures(&f, s, args)
 			}
 			if err := m.Check(&f, cmd); err != nil {

@@ -41,8 +41,9 @@ type Explosion struct {
 	Damage   wire.CF16
 }
 
-// Actor returns the damaged ship, which is the sender's: the host of a game
-// without simulation takes damage from its owner only.
+// Actor returns the damaged ship. The relay takes the message from its owner only,
+// but OpenBC's test clients send it for the ships that they hit, and OpenBC's server
+// passes that on.
 func (m *Explosion) Actor() wire.ObjectID { return m.Object }
 
 // Walk implements [decode.Message].

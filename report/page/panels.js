@@ -172,6 +172,8 @@ function kills(app, m) {
     h('td', null, k.weapon || none, k.distance !== undefined ? h('span', { class: 'soft narrow' }, `${k.distance.toFixed(0)} units`) : null), h('td', { class: 'num wide' }, value(k.distance, (d) => d.toFixed(1))),
     assists ? h('td', { class: 'wide' }, (k.assists || []).map((a, i) => [i ? ', ' : '', who(m, a.player)])) : null,
     h('td', { class: 'num soft wide frame' }, frameOf(app, m, k))));
+  const ended = m.kills.findIndex((k) => k.after_end); // all later ones are, too
+  if (ended >= 0) rows.splice(ended, 0, h('tr', null, h('th', { scope: 'colgroup', colspan: 7 }, 'After the end: counts for nothing')));
   return section('kills', 'Kills', m.kills.length ? 'a click shows the two seconds before' : null,
     h('div', { class: 'card' }, lanes(app, m), m.kills.length ? h('div', { class: 'scroll' }, h('table', { class: 'killtable' }, h('caption', { class: 'hidden' }, 'Kills'),
       h('thead', null, h('tr', null, ['Time', 'Killer', 'Lost', 'With', 'Distance', assists && 'Others who helped', 'Frame'].filter(Boolean).map((x) => h('th', { scope: 'col', class: (x === 'Frame' || x === 'Distance' ? 'num ' : '') + (x === 'Frame' ? 'wide frame' : x === 'Distance' || x.startsWith('Others') ? 'wide' : '') }, x)))),

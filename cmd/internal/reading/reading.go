@@ -48,6 +48,14 @@ func warn(s cli.Streams, c capture.Stats) {
 	}
 }
 
+// Distinct returns the names of files without those that have the bytes of others,
+// and says which these are.
+func Distinct(s cli.Streams, names []string) []string {
+	kept, copies := dissect.Distinct(names)
+	SayCopies(s, names, copies)
+	return kept
+}
+
 // SayCopies tells which files have the bytes of others.
 func SayCopies(s cli.Streams, names []string, copies map[string]string) {
 	for _, name := range names {
