@@ -21,6 +21,31 @@ const (
 	mostPairs     = 4096             // of addresses in a file
 )
 
+// Parts are what is known about files, by their names. Keep them between calls of
+// Recordings, even in a file, and the files aren't read again.
+type Parts map[string]*Part
+
+// A Part is what tells whether a file is a copy of another one, or continues it.
+type Part struct {
+	Sum    []byte      // of the bytes; nil if no other file had the same size
+	Head   bool        // the next three are known
+	Begin  time.Time   // of the first frame
+	GoesOn []Pair      // conversations that the file begins within
+	Ends   bool        // Latest is known
+	Latest []PairsTime // of each conversation; only if another file goes on
+
+	name string
+}
+
+// A Pair is the addresses of a conversation, the lower one first.
+type Pair [2]netip.AddrPort
+
+// A PairsTime is the time of a conversation's last datagram.
+type PairsTime struct {
+	Pair Pair
+	Time time.Time
+}
+
 // Recordings groups capture files into recordings: the parts of a recording, such
 // as those of a ring buffer, are read one after another as one. A part continues a
 // file if it begins within a conversation that the file has up to shortly before.
@@ -28,14 +53,35 @@ const (
 // of files, each with that of an earlier file of the same bytes, and in no group. If
 // a name is that of a pipe, each is a group.
 func Recordings(cfg Config, names []string) (groups [][]string, copies map[string]string) {
-	names, copies = Distinct(names)
-	var files []*part
+	return Parts{}.Recordings(cfg, names)
+}
+
+// of returns what is known about a file.
+func (known Parts) of(name string) *Part {
+	p := known[name]
+	if p == nil {
+		p = &Part{}
+		known[name] = p
+	}
+	p.name = name
+	return p
+}
+
+// Recordings does what the function of that name does, and adds to the parts what
+// it had to read.
+func (known Parts) Recordings(cfg Config, names []string) (groups [][]string, copies map[string]string) {
+	names, copies = known.distinct(names)
+	var files []*Part
 	for _, name := range names {
 		if _, ok := regular(name); !ok || len(names) == 1 { // it can't be read twice
 			files = nil
 			break
 		}
-		files = append(files, begin(cfg, name))
+		f := known.of(name)
+		if !f.Head {
+			f.begin(cfg)
+		}
+		files = append(files, f)
 	}
 	if files == nil {
 		for _, name := range names {
@@ -43,8 +89,8 @@ func Recordings(cfg Config, names []string) (groups [][]string, copies map[strin
 		}
 		return groups, copies
 	}
-	slices.SortStableFunc(files, func(a, b *part) int { return a.begin.Compare(b.begin) })
-	last := map[*part]int{} // group of each file that no other continues yet
+	slices.SortStableFunc(files, func(a, b *Part) int { return a.Begin.Compare(b.Begin) })
+	last := map[*Part]int{} // group of each file that no other continues yet
 	for _, f := range files {
 		before := f.follows(last)
 		if before == nil {
@@ -59,35 +105,23 @@ func Recordings(cfg Config, names []string) (groups [][]string, copies map[strin
 	return groups, copies
 }
 
-// A pair is the addresses of a conversation, the lower one first.
-type pair [2]netip.AddrPort
-
-func pairOf(d *packet.Datagram) pair {
+func pairOf(d *packet.Datagram) Pair {
 	if d.Src.Compare(d.Dst) < 0 {
-		return pair{d.Src, d.Dst}
+		return Pair{d.Src, d.Dst}
 	}
-	return pair{d.Dst, d.Src}
-}
-
-// A part is a file that may continue another one.
-type part struct {
-	name    string
-	begin   time.Time
-	goesOn  []pair // conversations that it begins within
-	latest  map[pair]time.Time
-	scanned bool
+	return Pair{d.Dst, d.Src}
 }
 
 // begin reads the beginning of a file.
-func begin(cfg Config, name string) *part {
-	f := &part{name: name}
-	src, err := capture.OpenAll([]string{name}, nil)
+func (f *Part) begin(cfg Config) {
+	f.Head = true
+	src, err := capture.OpenAll([]string{f.name}, nil)
 	if err != nil {
-		return f // whoever reads it reports that
+		return // whoever reads it reports that
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	p := New(cfg)
-	seen := map[pair]bool{}
+	seen := map[Pair]bool{}
 	for n, all := 0, 0; n < headDatagrams && all < headFrames; all++ {
 		d, err := src.Next()
 		if err != nil {
@@ -103,47 +137,49 @@ func begin(cfg Config, name string) *part {
 			}
 			seen[pair] = true
 			if r.Transport.Type != transport.Connect {
-				f.goesOn = append(f.goesOn, pair)
+				f.GoesOn = append(f.GoesOn, pair)
 			}
 			return nil
 		})
 	}
-	f.begin = src.Stats().FirstTime
-	return f
+	f.Begin = src.Stats().FirstTime
 }
 
 // scan finds when each conversation of a file ends.
-func (f *part) scan() {
-	if f.scanned {
+func (f *Part) scan() {
+	if f.Ends {
 		return
 	}
-	f.scanned, f.latest = true, map[pair]time.Time{}
+	f.Ends = true
 	src, err := capture.OpenAll([]string{f.name}, nil)
 	if err != nil {
 		return
 	}
 	defer func() { _ = src.Close() }() // nothing was written
+	latest := map[Pair]time.Time{}
 	_ = src.Each(func(d *packet.Datagram) bool {
 		p := pairOf(d)
-		if _, known := f.latest[p]; known || len(f.latest) < mostPairs {
-			f.latest[p] = d.Time
+		if _, known := latest[p]; known || len(latest) < mostPairs {
+			latest[p] = d.Time
 		}
 		return true
 	})
+	for p, t := range latest {
+		f.Latest = append(f.Latest, PairsTime{p, t})
+	}
 }
 
 // follows returns the file that this one continues: the one whose conversation
 // ends last.
-func (f *part) follows(all map[*part]int) (before *part) {
-	if len(f.goesOn) == 0 {
+func (f *Part) follows(all map[*Part]int) (before *Part) {
+	if len(f.GoesOn) == 0 {
 		return nil
 	}
 	least := partGap
 	for other := range all {
 		other.scan()
-		for _, p := range f.goesOn {
-			end, ok := other.latest[p]
-			if gap := f.begin.Sub(end); ok && gap >= 0 && (gap < least || gap == least && before != nil && other.name < before.name) {
+		for _, last := range other.Latest {
+			if gap := f.Begin.Sub(last.Time); slices.Contains(f.GoesOn, last.Pair) && gap >= 0 && (gap < least || gap == least && before != nil && other.name < before.name) {
 				before, least = other, gap
 			}
 		}
@@ -164,6 +200,10 @@ func regular(name string) (size int64, ok bool) {
 // Distinct returns the names of files without those that have the same bytes as an
 // earlier one. copies are the others, each with the name of the earlier one.
 func Distinct(names []string) (kept []string, copies map[string]string) {
+	return Parts{}.distinct(names)
+}
+
+func (known Parts) distinct(names []string) (kept []string, copies map[string]string) {
 	if len(names) < 2 {
 		return names, nil
 	}
@@ -174,30 +214,34 @@ func Distinct(names []string) (kept []string, copies map[string]string) {
 		}
 	}
 	copies = map[string]string{}
-	first := map[[sha256.Size]byte]string{}
+	first := map[string]string{}
 	for _, name := range names {
 		if size, ok := regular(name); ok && sizes[size] > 1 {
-			sum, err := digest(name)
-			if other, known := first[sum]; known && err == nil {
+			f := known.of(name)
+			if f.Sum == nil {
+				f.Sum = digest(name)
+			}
+			if other, there := first[string(f.Sum)]; there && f.Sum != nil {
 				copies[name] = other
 				continue
 			}
-			first[sum] = name
+			first[string(f.Sum)] = name
 		}
 		kept = append(kept, name)
 	}
 	return kept, copies
 }
 
-// digest returns a hash of the bytes of a file.
-func digest(name string) (sum [sha256.Size]byte, err error) {
+// digest returns a hash of the bytes of a file, nil if they can't be read.
+func digest(name string) []byte {
 	f, err := os.Open(name)
 	if err != nil {
-		return sum, err
+		return nil
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	h := sha256.New()
-	_, err = io.Copy(h, f)
-	h.Sum(sum[:0])
-	return sum, err
+	if _, err := io.Copy(h, f); err != nil {
+		return nil
+	}
+	return h.Sum(nil)
 }

@@ -38,3 +38,25 @@ func TestLeague(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+// TestRanks has players with equal scores, teams with a spectator, and a match that
+// nobody won.
+func TestRanks(t *testing.T) {
+	t.Parallel()
+	one, two := 0, 1
+	for name, tt := range map[string]struct {
+		m    Match
+		want []int
+	}{
+		"players": {Match{Result: Result{Value: Won, Rests: ByKills}, Players: []Player{{Kills: 1}, {Kills: 3}, {Kills: 1}, {}}}, []int{2, 1, 2, 4}},
+		"teams": {
+			Match{Teams: true, Result: Result{Value: Won, Rests: ByKills}, Players: []Player{{Kills: 2, Team: &one}, {Kills: 1, Team: &two}, {Kills: 3, Team: &two}, {Kills: 9}}},
+			[]int{2, 1, 1, 0},
+		},
+		"undecided": {Match{Result: Result{Value: Undecided}, Players: []Player{{Kills: 1}}}, []int{0}},
+	} {
+		if got := tt.m.Ranks(); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, not %v", name, got, tt.want)
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 		p := &g.m.Players[owner]
 		if name := clip(wire.Text(o.Name)); p.Name == "" && name != "" && !p.Address.IsValid() {
 			g.rename(r.Datagram.Number, owner, name)
-			p.shipNamed = true
+			p.ShipNamed = true
 		}
 		if r.Sender == decode.OpenBC && g.teams && id <= 1 && p.Team == nil {
 			g.setTeam(r.Datagram.Number, owner, int(id))

@@ -134,7 +134,7 @@ type Player struct {
 	Visits    []Visit          `json:"visits,omitempty" page:"=" least:"2" doc:"times in the match, if the player left and came back"`
 	Stays     int              `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
 	refused   bool             // by the host, and not let in since
-	shipNamed bool             // called like the ship, as players mostly are, because nothing else tells
+	ShipNamed bool             // called like the ship, as players mostly are, because nothing else tells
 
 	// Up to the end of the match.
 	Kills     int       `json:"kills" page:"=" table:"=" doc:"counted in the capture, up to the end of the match"`

@@ -2,6 +2,8 @@ package match
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"net/netip"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 // A Place is a recording that shows a match.
 type Place struct {
+	ID     string         // of the match, as this recording alone would name it
 	Files  []string       `json:"files" page:"=" doc:"names of the files"`
 	Host   bool           `json:"host" page:"=" doc:"it was recorded at the host"`
 	At     wire.Untrusted `json:"player_name,omitempty" page:"=" doc:"name of the player who recorded it"`
@@ -122,7 +125,7 @@ func better(a, b *Match) int {
 
 // place describes the recording of a match.
 func (m *Match) place(files []string) Place {
-	p := Place{Files: files, Begin: m.Begin, End: m.End, Result: m.Result.Value, Agrees: true}
+	p := Place{ID: m.id(), Files: files, Begin: m.Begin, End: m.End, Result: m.Result.Value, Agrees: true}
 	switch {
 	case m.Vantage == VantageHost:
 		p.Host = true
@@ -130,6 +133,22 @@ func (m *Match) place(files []string) Place {
 		p.At = m.NameOf(m.Vantage)
 	}
 	return p
+}
+
+// id names a match by its host, its first ship, and when that came. More of the
+// recording doesn't change it, and another recording with the same clock that has
+// the ship gives the same name.
+func (m *Match) id() string {
+	first, sign := m.Begin, ""
+	for i := range m.Lives {
+		if l := &m.Lives[i]; !l.Late {
+			first, sign = l.Begin, digits(int(l.Object))+" "+l.Ship
+			break
+		}
+	}
+	const step = 10 // seconds; what two places see of one event is some tenths apart
+	h := sha256.Sum256([]byte(m.Host.String() + " " + sign + " " + digits(int(math.Floor(m.seconds(first)/step)))))
+	return hex.EncodeToString(h[:5])
 }
 
 // seconds returns a time of the match as Unix time.
@@ -254,13 +273,13 @@ func (m *Match) Recorded() wire.Untrusted {
 }
 
 // unsure reports whether a player's name is not known, or only that of a ship.
-func (p *Player) unsure() bool { return p.Name == "" || p.shipNamed }
+func (p *Player) unsure() bool { return p.Name == "" || p.ShipNamed }
 
 // confirm takes from another recording of a player what this one lacks: the name,
 // and when the player left.
 func (p *Player) confirm(o *Player, later float64) {
 	if p.unsure() && !o.unsure() {
-		p.Name, p.shipNamed = o.Name, false
+		p.Name, p.ShipNamed = o.Name, false
 	}
 	if p.Left == nil && o.Left != nil {
 		left := *o.Left + later

@@ -408,3 +408,41 @@ func (m *Match) Verdict(name func(player int) wire.Untrusted) wire.Untrusted {
 
 // Won reports whether a player won, or the player's team.
 func (m *Match) Won(player int) bool { return slices.Contains(m.Result.Winners, player) }
+
+// Ranks returns the place of each player in a match with a winner or a draw, from 1.
+// Equal players have the same place, and so have the players of a team. It's 0 for
+// players who have no place, and in other matches.
+func (m *Match) Ranks() []int {
+	ranks := make([]int, len(m.Players))
+	if m.Result.Value < Draw {
+		return ranks
+	}
+	players, teams := m.standings()
+	of := func(i int) (s standing, ok bool) {
+		if !m.Teams {
+			return players[i], true
+		}
+		t := m.Players[i].Team
+		if t == nil {
+			return s, false
+		}
+		return teams[*t], true
+	}
+	better := slices.Clone(players)
+	if m.Teams {
+		better = slices.Collect(maps.Values(teams))
+	}
+	for i := range ranks {
+		s, ok := of(i)
+		if !ok {
+			continue
+		}
+		ranks[i] = 1
+		for _, o := range better {
+			if m.compare(o, s) > 0 {
+				ranks[i]++
+			}
+		}
+	}
+	return ranks
+}

@@ -248,7 +248,7 @@ func (g *game) rename(frame, player int, name wire.Untrusted) {
 	if p.Name != "" {
 		g.event(frame, EventName, player, p.Name+" is now called "+name)
 	}
-	p.Name, p.shipNamed = name, false
+	p.Name, p.ShipNamed = name, false
 	g.name(player)
 	for i := range g.kills {
 		if k := &g.m.Kills[i]; k.Victim == player || k.Killer == player {
@@ -287,8 +287,8 @@ func (g *game) unite(a, b int) int {
 	a, b = min(a, b), max(a, b)
 	m := g.m
 	p, q := &m.Players[a], &m.Players[b]
-	if p.Name == "" || p.shipNamed && q.Name != "" {
-		p.Name, p.Names, p.shipNamed = q.Name, q.Names, q.shipNamed
+	if p.Name == "" || p.ShipNamed && q.Name != "" {
+		p.Name, p.Names, p.ShipNamed = q.Name, q.Names, q.ShipNamed
 	}
 	if p.ID == 0 {
 		p.ID = q.ID

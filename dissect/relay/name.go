@@ -61,9 +61,9 @@ func readable(name string) string {
 // case, which Unicode does not count as confusable.
 var alike = strings.NewReplacer("i", "l", "1", "l", "|", "l", "!", "l", "0", "o", "β", "b", "ß", "b", "ε", "e", "η", "n", "κ", "k", "к", "k", "μ", "m", "м", "m", "в", "b", "н", "h", "т", "t", "τ", "t", "χ", "x")
 
-// skeleton folds look-alike characters (homoglyphs) by UTS 39, so that confusable
+// Skeleton folds look-alike characters (homoglyphs) by UTS 39, so that confusable
 // names compare equal, whatever the case of their letters.
-func skeleton(name string) string {
+func Skeleton(name string) string {
 	const wide = 0xFEE0 // from a letter to its form of full width
 	name = strings.Map(func(r rune) rune {
 		if r >= '!'+wide && r <= '~'+wide {
@@ -90,14 +90,14 @@ func (h *Host) nameFor(p *peer, name string) string {
 	if base == "" {
 		base = fmt.Sprintf("Player %d", p.slot+1)
 	}
-	taken := map[string]bool{skeleton(dedicated): true}
+	taken := map[string]bool{Skeleton(dedicated): true}
 	for _, o := range h.peers {
 		if o != p && o.phase != Leaving && len(o.alias) > 0 {
-			taken[skeleton(wire.WideText(o.alias).Raw())] = true
+			taken[Skeleton(wire.WideText(o.alias).Raw())] = true
 		}
 	}
 	unique := base
-	for n := 2; taken[skeleton(unique)]; n++ {
+	for n := 2; taken[Skeleton(unique)]; n++ {
 		unique = fmt.Sprintf("%s (%d)", base, n)
 	}
 	return unique

@@ -753,12 +753,12 @@ func TestOpenBCAnnounces(t *testing.T) {
 // Letters of full width look like those of ASCII, from the first to the last.
 func TestSkeleton(t *testing.T) {
 	for _, same := range [][2]string{{"！", "!"}, {"～", "~"}, {"Ａｚ０", "Az0"}, {"a b", "AB"}} {
-		if a, b := skeleton(same[0]), skeleton(same[1]); a != b || a == "" {
+		if a, b := Skeleton(same[0]), Skeleton(same[1]); a != b || a == "" {
 			t.Errorf("%q has %q, %q has %q", same[0], a, same[1], b)
 		}
 	}
 	for _, other := range []string{"\uFF00", "\uFF5F"} { // before and after them
-		if a := skeleton(other); a == "\u0020" || a == "\u007F" {
+		if a := Skeleton(other); a == "\u0020" || a == "\u007F" {
 			t.Errorf("%q has %q", other, a)
 		}
 	}

@@ -77,6 +77,7 @@ var commands = []struct {
 	name, doc string
 }{
 	{ndjson.SessionType, "session", "One object. Times are seconds since the first frame; docs/session.md explains the members."},
+	{ndjson.LeagueType, "league", "One object, also league.json of the site. Players, matches and seasons refer to each other by their indices; docs/league.md explains the members."},
 	{reflect.TypeFor[reference.Entry](), "opcodes", "One line for each message, kind of fields and class of ships."},
 	{reflect.TypeFor[verdicts.Report](), "conform", "One object. docs/conform.md explains the members."},
 	{reflect.TypeFor[verdicts.Case](), "conform --list", "One line for each case."},

@@ -1,0 +1,109 @@
+// Package league adds up matches: tables of seasons, players with their ratings,
+// ships, rivalries and records.
+package league
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/netip"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/match"
+)
+
+// A Kept is a match without what only its replay needs, so that thousands fit into
+// memory. Merging takes it for the whole one.
+type Kept struct {
+	*match.Match
+
+	Fired  [][3]Fired // of each player, by [match.ShotKind]
+	Replay string     // names the data of the replay
+}
+
+// Fired counts shots.
+type Fired struct{ Shots, Hits, Misses int }
+
+// Keep returns what a league needs of a match.
+func Keep(m *match.Match) Kept {
+	less := *m
+	k := Kept{Match: &less, Fired: make([][3]Fired, len(m.Players))}
+	for i := range m.Shots {
+		s := &m.Shots[i]
+		if s.Player < 0 || m.Over != nil && s.T > *m.Over {
+			continue
+		}
+		f := &k.Fired[s.Player][s.Kind]
+		f.Shots++
+		switch {
+		case s.Hit == nil:
+		case *s.Hit:
+			f.Hits++
+		default:
+			f.Misses++
+		}
+	}
+	less.Shots, less.Damage, less.Events, less.Lines, less.Unusual = nil, nil, nil, nil, nil
+	less.Lives = append([]match.Life(nil), m.Lives...)
+	for i := range less.Lives {
+		l := &less.Lives[i]
+		l.Condition, l.Systems, l.Repairs, l.Track = nil, nil, nil, nil
+	}
+	less.Chat = append([]match.Talk(nil), m.Chat...)
+	for i := range less.Chat { // merging compares lines; nobody is to read them
+		sum := sha256.Sum256([]byte(less.Chat[i].Text.Raw()))
+		less.Chat[i].Text = wire.Untrusted(hex.EncodeToString(sum[:4]))
+	}
+	return k
+}
+
+// Scrub removes addresses from a match, and chat, unless the settings publish them.
+func (s *Settings) Scrub(m *match.Match) {
+	if !s.Addresses {
+		scrubAddresses(m)
+	}
+	if s.Chat {
+		return
+	}
+	m.Chat = nil
+	kept := m.Events[:0:0]
+	for i := range m.Events {
+		if m.Events[i].Kind != match.EventChat {
+			kept = append(kept, m.Events[i])
+		}
+	}
+	m.Events = kept
+}
+
+// scrubAddresses removes the addresses of host and players. Texts that were made of
+// them, such as the refusal of a client without a name, go as well.
+func scrubAddresses(m *match.Match) {
+	all := map[string]bool{m.Host.Addr().String(): true}
+	none := netip.AddrPort{}
+	m.Host = none
+	players := append([]match.Player(nil), m.Players...)
+	for i := range players {
+		p := &players[i]
+		all[p.Address.Addr().String()] = true
+		p.Address = none
+		p.Visits = append([]match.Visit(nil), p.Visits...)
+		for k := range p.Visits {
+			all[p.Visits[k].Address.Addr().String()] = true
+			p.Visits[k].Address = none
+		}
+	}
+	m.Players = players
+	m.Lines = append([]match.Line(nil), m.Lines...)
+	for i := range m.Lines {
+		all[m.Lines[i].Address.Addr().String()] = true
+		m.Lines[i].Address = none
+	}
+	delete(all, netip.Addr{}.String())
+	m.Events = append([]match.Event(nil), m.Events...)
+	for i := range m.Events {
+		m.Events[i].Text = hide(m.Events[i].Text, all)
+	}
+	m.Unusual = append([]match.Finding(nil), m.Unusual...)
+	for i := range m.Unusual {
+		m.Unusual[i].Text = hide(m.Unusual[i].Text, all)
+	}
+}
