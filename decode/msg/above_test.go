@@ -88,6 +88,7 @@ var rawUses = map[string]struct {
 	"dissect/filter":           {5, "comparison"},
 	"dissect/internal/session": {1, "bytes of a description, which presenters escape"},
 	"dissect/key":              {1, "bytes of a value, which presenters escape"},
+	"dissect/league":           {11, "comparison of players; texts in which addresses are looked for"},
 	"dissect/match":            {5, "comparison of players and of recordings; a name in a finding, which is untrusted itself"},
 	"dissect/measure":          {2, "comparison; names in explanations, which reports escape"},
 	"dissect/relay":            {5, "comparison; names for clients and server lists"},

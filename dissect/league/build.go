@@ -65,7 +65,11 @@ func (b *builder) match(k *Kept) {
 	m.Ignored = b.ignored(&m)
 	m.Detail = Detail{
 		Server: k.Name, Map: k.Map, Result: k.Result.Value.String(), Verdict: k.Verdict(k.NameOf), Ending: k.Ending(), Grounds: k.Grounds(),
-		Frame: k.Result.Frame, Teams: k.Teams, Places: k.Places,
+		Frame: k.Result.Frame, Teams: k.Teams,
+	}
+	for i := range k.Places {
+		p := &k.Places[i]
+		m.Detail.Places = append(m.Detail.Places, Place{p.Files, p.Host, p.At, p.Result.String(), p.Agrees})
 	}
 	at := b.took(&m, k)
 	b.Matches = append(b.Matches, m)
@@ -107,8 +111,8 @@ func (b *builder) ignored(m *Match) string {
 		return !slices.ContainsFunc(p.Files, func(f string) bool { return !b.set.without(f) })
 	}
 	counts := 0
-	for _, i := range m.Story.Took() {
-		if !b.set.players[b.set.key(m.Story.Players[i].Name.Raw())] {
+	for _, r := range m.Story.Results() {
+		if r.Played && !b.set.players[b.set.key(m.Story.Players[r.Player].Name.Raw())] {
 			counts++
 		}
 	}
@@ -131,10 +135,10 @@ func (b *builder) took(m *Match, k *Kept) []int {
 		at[i] = -1
 	}
 	ranks, names := k.Ranks(), map[string]string{} // the key in lower case of each league key here
-	for _, i := range k.Took() {
+	for i, r := range k.Results() {
 		p := &k.Players[i]
 		key := b.set.key(p.Name.Raw())
-		if b.set.players[key] {
+		if !r.Played || b.set.players[key] {
 			continue
 		}
 		base := key

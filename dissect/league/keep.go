@@ -5,6 +5,7 @@ package league
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 	"net/netip"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -47,6 +48,14 @@ func Keep(m *match.Match) Kept {
 	for i := range less.Lives {
 		l := &less.Lives[i]
 		l.Condition, l.Systems, l.Repairs, l.Track = nil, nil, nil, nil
+		l.MaxSpeed = finite(l.MaxSpeed)
+	}
+	less.Kills = append([]match.Kill(nil), m.Kills...)
+	for i := range less.Kills {
+		x := &less.Kills[i]
+		if x.At = nil; x.Distance != nil && finite(*x.Distance) != *x.Distance {
+			x.Distance = nil
+		}
 	}
 	less.Chat = append([]match.Talk(nil), m.Chat...)
 	for i := range less.Chat { // merging compares lines; nobody is to read them
@@ -54,6 +63,15 @@ func Keep(m *match.Match) Kept {
 		less.Chat[i].Text = wire.Untrusted(hex.EncodeToString(sum[:4]))
 	}
 	return k
+}
+
+// finite returns a number from the network, or 0 if it is infinite or no number: a file
+// could not hold it.
+func finite(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
 }
 
 // Scrub removes addresses from a match, and chat, unless the settings publish them.

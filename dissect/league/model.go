@@ -103,7 +103,17 @@ type Detail struct {
 	Grounds wire.Untrusted `json:"grounds,omitempty"`
 	Frame   int            `json:"frame,omitempty"` // that shows the end
 	Teams   bool           `json:"team_match,omitempty"`
-	Places  []match.Place  `json:"places"`
+	Places  []Place        `json:"places"`
+}
+
+// A Place is a recording that shows a match, the best one first: all numbers are from
+// that one.
+type Place struct {
+	Files  []string       `json:"files"`
+	Host   bool           `json:"host"` // it was recorded at the host
+	At     wire.Untrusted `json:"player_name,omitempty"`
+	Result string         `json:"result"` // of this recording
+	Agrees bool           `json:"agrees"` // that result is the match's, or unknown
 }
 
 // A Part is what a player did in a match.

@@ -61,7 +61,7 @@ func Data(all []*match.Match, o match.Evenings) (text, columnBytes []byte) {
 func Write(w io.Writer, all []*match.Match, o match.Evenings) error {
 	text, columnBytes := Data(all, o)
 	packed := deflate(columnBytes)
-	script := "'use strict';\n(() => {\n" + Script() + scriptBegin + "})();\n"
+	script := Shared(scriptBegin)
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src '" + hash(script) + "'; style-src '" + hash(style) + "'"
 
 	b := bufio.NewWriter(w)

@@ -8,6 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/bots"
+	"github.com/bcdissect/bcdissect/report/league"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/reference"
 	"github.com/bcdissect/bcdissect/report/verdicts"
@@ -77,7 +78,7 @@ var commands = []struct {
 	name, doc string
 }{
 	{ndjson.SessionType, "session", "One object. Times are seconds since the first frame; docs/session.md explains the members."},
-	{ndjson.LeagueType, "league", "One object, also league.json of the site. Players, matches and seasons refer to each other by their indices; docs/league.md explains the members."},
+	{league.JSONType, "league", "One object, also league.json of the site. Players, matches and seasons refer to each other by their indices; docs/league.md explains the members."},
 	{reflect.TypeFor[reference.Entry](), "opcodes", "One line for each message, kind of fields and class of ships."},
 	{reflect.TypeFor[verdicts.Report](), "conform", "One object. docs/conform.md explains the members."},
 	{reflect.TypeFor[verdicts.Case](), "conform --list", "One line for each case."},

@@ -1,0 +1,113 @@
+package league
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	site "github.com/bcdissect/bcdissect/report/league"
+)
+
+// endings are those of files with packets, apart from those of packed ones.
+var endings = []string{".pcap", ".pcapng", ".cap", ".dmp", ".log"}
+
+// recordings lists the recordings in a folder and those within, without the site and
+// hidden folders, in the order of their names.
+func recordings(dir, without string) (names []string, infos []fs.FileInfo, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == dir:
+			return cli.PlainPath(dir, err)
+		case err != nil: // a file that has just gone, or a folder that can't be read
+			return nil //nolint:nilerr // as one that is not there
+		case d.IsDir() && path != dir && (strings.HasPrefix(d.Name(), ".") || path == without):
+			return fs.SkipDir
+		case d.IsDir() || !hasPackets(path):
+			return nil
+		}
+		info, err := os.Stat(path) // of what a link leads to
+		if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			names, infos = append(names, path), append(infos, info)
+		}
+		return nil //nolint:nilerr // it has just gone
+	})
+	return names, infos, err
+}
+
+// hasPackets reports whether a file's name is that of a recording.
+func hasPackets(name string) bool {
+	name = strings.ToLower(name)
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	return slices.Contains(endings, filepath.Ext(name))
+}
+
+// drafts is the folder for files that are being written.
+const drafts = ".unfinished"
+
+// A target is the folder of a site.
+type target struct {
+	dir     string
+	written map[string]bool
+	changed int // files
+}
+
+// openTarget makes the folder of a site, or finds an old site in it.
+func openTarget(dir string) (*target, error) {
+	all, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Failed(cli.PlainPath(dir, err))
+	}
+	ours := len(all) == 0 || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == "style.css" || e.Name() == drafts })
+	if !ours {
+		return nil, fmt.Errorf("--output %s: holds other files; give an empty folder, or a new one", dir)
+	}
+	t := &target{dir: dir, written: map[string]bool{}}
+	_ = os.RemoveAll(filepath.Join(dir, drafts)) // of a run that was killed
+	for _, sub := range []string{drafts, site.Matches, site.Players, site.Cards, site.Replays} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
+			return nil, cli.Failed(cli.PlainPath(dir, err))
+		}
+	}
+	return t, nil
+}
+
+// put writes a file of the site, unless it is there.
+func (t *target) put(name string, data []byte) error {
+	t.written[name] = true
+	path := filepath.Join(t.dir, filepath.FromSlash(name))
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	t.changed++
+	if err := replaceFile(filepath.Join(t.dir, drafts), path, data, 0o644); err != nil {
+		return cli.PlainPath(path, err)
+	}
+	return nil
+}
+
+// has reports whether the site has a file that never changes under its name.
+func (t *target) has(name string) bool {
+	_, err := os.Stat(filepath.Join(t.dir, filepath.FromSlash(name)))
+	return err == nil
+}
+
+// tidy removes the files of an earlier run that the site has no more.
+func (t *target) tidy() {
+	for _, sub := range []string{site.Matches, site.Players, site.Cards, site.Replays} {
+		all, _ := os.ReadDir(filepath.Join(t.dir, sub)) // it's there
+		for _, e := range all {
+			if !t.written[sub+"/"+e.Name()] {
+				_ = os.Remove(filepath.Join(t.dir, sub, e.Name())) // the next run tries again
+			}
+		}
+	}
+	_ = os.Remove(filepath.Join(t.dir, drafts)) // it's empty
+}

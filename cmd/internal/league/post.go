@@ -1,0 +1,260 @@
+package league
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect/league"
+	"github.com/bcdissect/bcdissect/dissect/match"
+	site "github.com/bcdissect/bcdissect/report/league"
+)
+
+// A poster posts matches to a webhook, each once. A file for each match says that it
+// was posted, or that a run has begun to.
+type poster struct {
+	address string // a secret: whoever has it can post
+	done    string // folder of these files
+	s       cli.Streams
+	stopped <-chan struct{}
+	client  *http.Client
+	wait    func(time.Duration) bool // false if the program is to end
+}
+
+// posted is the folder of the site for the names of matches that were posted.
+const posted = ".posted"
+
+// newPoster reads the address of the webhook.
+func newPoster(from string, s cli.Streams, out string) (*poster, error) {
+	if strings.Contains(from, "://") {
+		return nil, errors.New("--post: the address is a secret, and other users see the command line; write it into a file, or into an environment variable, and give env:NAME")
+	}
+	address := ""
+	if name, ok := strings.CutPrefix(from, "env:"); ok {
+		if address = os.Getenv(name); address == "" {
+			return nil, fmt.Errorf("--post %s: the environment variable %s is empty", from, name)
+		}
+	} else {
+		b, err := cli.ReadDefinitions(from)
+		if err != nil {
+			return nil, cli.Failed(cli.PlainPath(from, err))
+		}
+		address = string(b)
+	}
+	address = strings.TrimSpace(address)
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && local(u.Hostname())) {
+		return nil, fmt.Errorf("--post %s: holds no address of a webhook; it begins with https://", from)
+	}
+	p := &poster{address: address, done: filepath.Join(out, posted), s: s}
+	p.client = &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	p.wait = func(d time.Duration) bool {
+		select {
+		case <-p.stopped:
+			return false
+		case <-time.After(d):
+			return true
+		}
+	}
+	return p, nil
+}
+
+// local reports whether a name is that of this computer.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// all posts the matches that are settled and were not posted.
+func (p *poster) all(l *league.League) error {
+	if err := os.MkdirAll(p.done, 0o700); err != nil {
+		return cli.Failed(cli.PlainPath(p.done, err))
+	}
+	for i := range l.Matches {
+		m := &l.Matches[i]
+		if m.Ignored != "" || m.Story.Result.Value == match.Unknown || m.Begin.Before(l.Settings.PostAfter) || p.was(m) {
+			continue
+		}
+		if err := p.one(l, m); err != nil {
+			return cli.Failed(fmt.Errorf("--post: match %s: %w", m.ID, err))
+		}
+	}
+	return nil
+}
+
+// was reports whether a match was posted, under any of its names.
+func (p *poster) was(m *league.Match) bool {
+	for _, id := range append([]string{m.ID}, m.Also...) {
+		if _, err := os.Stat(filepath.Join(p.done, id)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// one posts a match. The file is there before the post is sent, so that no other run
+// sends it, and neither does the next one if this one is killed.
+func (p *poster) one(l *league.League, m *league.Match) error {
+	name := filepath.Join(p.done, m.ID)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return cli.PlainPath(name, err)
+	}
+	_, _ = io.WriteString(f, "sending\n") // for people
+	err = p.send(message(l, m))
+	switch {
+	case err == nil:
+		_, _ = io.WriteString(f, "sent\n")
+	case !errors.Is(err, errUnsure):
+		_ = os.Remove(name) // it was surely not posted
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// errUnsure says that nobody knows whether a match was posted.
+var errUnsure = errors.New("may have been posted or not; it will not be posted again")
+
+// tries is how often a post is sent, and patience how long a server may have the
+// program wait.
+const (
+	tries    = 6
+	patience = 2 * time.Minute
+)
+
+// send sends a post until the server takes it.
+func (p *poster) send(body []byte) error {
+	pause := time.Second
+	for n := 1; ; n++ {
+		wait, err := p.try(body)
+		if err == nil || errors.Is(err, errUnsure) || wait < 0 || n == tries {
+			return err
+		}
+		if wait == 0 {
+			wait, pause = pause, 2*pause
+		}
+		if wait > patience {
+			return fmt.Errorf("%w, and asks to wait %v; run the command again then", err, wait)
+		}
+		if !p.wait(wait) {
+			return errors.New("interrupted; run the command again to go on")
+		}
+	}
+}
+
+// try sends a post. With an error it says how long to wait before the next one: 0 if
+// the server doesn't say, less if there is no use in it.
+func (p *poster) try(body []byte) (wait time.Duration, err error) {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.address, bytes.NewReader(body))
+	if err != nil {
+		return -1, errors.New("the address is wrong")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "bcdissect/"+cli.Version())
+	resp, err := p.client.Do(req)
+	if err != nil {
+		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+			return 0, errors.New("the server of the webhook can't be reached") // the error has the address
+		}
+		return -1, errUnsure
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<16)
+	switch code := resp.StatusCode; {
+	case code < 300:
+		return 0, nil
+	case code == http.StatusTooManyRequests, code >= 500:
+		return retryAfter(resp.Header.Get("Retry-After")), fmt.Errorf("the webhook answers %s", resp.Status)
+	default:
+		return -1, fmt.Errorf("the webhook answers %s; is its address right?", resp.Status)
+	}
+}
+
+// retryAfter reads how many seconds a server asks to wait.
+func retryAfter(text string) time.Duration {
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds > 0 && seconds < 1e6) {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// A post is what Discord's webhooks take.
+type post struct {
+	Content  string  `json:"content"`
+	Embeds   []embed `json:"embeds"`
+	Mentions struct {
+		Parse []string `json:"parse"` // nobody, whatever players call themselves
+	} `json:"allowed_mentions"`
+}
+
+type embed struct {
+	Title       string  `json:"title"`
+	Description string  `json:"description"`
+	URL         string  `json:"url,omitempty"`
+	Time        string  `json:"timestamp"`
+	Fields      []field `json:"fields"`
+}
+
+type field struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Inline bool   `json:"inline"`
+}
+
+// Limits of Discord.
+const (
+	longest    = 200 // characters of a text here; Discord takes 256 and more
+	mostFields = 25
+)
+
+// message returns the post of a match.
+func message(l *league.League, m *league.Match) []byte {
+	x := post{Content: plain(m.Detail.Verdict.String())}
+	x.Mentions.Parse = []string{}
+	e := embed{Title: plain(l.Title), Description: plain(m.Detail.Ending.String()), Time: m.Begin.UTC().Format(time.RFC3339), Fields: []field{}}
+	if m.Detail.Map != "" {
+		e.Title = plain(l.Title + ": " + m.Detail.Map)
+	}
+	if l.Settings.URL != "" {
+		e.URL = l.Settings.URL + site.MatchPage(m)
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if len(e.Fields) == mostFields {
+			break
+		}
+		e.Fields = append(e.Fields, field{plain(l.Players[p.Player].Name.String()), fmt.Sprintf("%d kills, %d deaths", p.Kills, p.Deaths), true})
+	}
+	x.Embeds = []embed{e}
+	b, err := json.Marshal(x)
+	if err != nil {
+		return []byte(`{"content":""}`) // it can't fail: there are only texts
+	}
+	return b
+}
+
+// plain returns a text without what Discord takes for marks.
+func plain(s string) string {
+	if r := []rune(s); len(r) > longest {
+		s = string(r[:longest]) + "…"
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`, "<", `\<`, "[", `\[`, "]", `\]`, "#", `\#`, "@", "@\u200b").Replace(s)
+}
