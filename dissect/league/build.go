@@ -263,7 +263,9 @@ func (b *builder) count(index int) {
 	b.rates(index)
 	for _, s := range seasons {
 		for i := range m.Parts {
-			b.rows[s][m.Parts[i].Player].Skill = m.Parts[i].Skill
+			if p := &m.Parts[i]; p.Skill != nil {
+				b.rows[s][p.Player].Skill = p.Skill
+			}
 		}
 	}
 	b.countShips(index)
@@ -297,6 +299,7 @@ func (b *builder) rates(index int) {
 	}
 	m := &b.Matches[index]
 	var sides []side
+	before := make([]Skill, len(m.Parts))
 	teams := map[int]int{} // sides
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -305,8 +308,7 @@ func (b *builder) rates(index int) {
 			skill = &Skill{beginMu, beginSigma}
 			b.skills[p.Player] = skill
 		}
-		before := *skill
-		p.Before = &before
+		before[i] = *skill
 		if p.Place == 0 {
 			continue
 		}
@@ -319,11 +321,14 @@ func (b *builder) rates(index int) {
 		}
 		sides = append(sides, side{p.Place, []*Skill{skill}})
 	}
+	if len(sides) < 2 {
+		return
+	}
 	rate(sides)
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		after := *b.skills[p.Player]
-		if p.Skill = &after; after != *p.Before {
+		if after := *b.skills[p.Player]; p.Place > 0 {
+			p.Before, p.Skill = &before[i], &after
 			b.Players[p.Player].Ratings = append(b.Players[p.Player].Ratings, Rated{index, after})
 		}
 	}

@@ -37,9 +37,6 @@ type sum struct{ mu, variance float64 }
 // rate changes the skills of players after a match: the Plackett-Luce model of Weng
 // and Lin, A Bayesian Approximation Method for Online Ranking (2011), algorithm 4.
 func rate(sides []side) {
-	if len(sides) < 2 {
-		return
-	}
 	slices.SortStableFunc(sides, func(a, b side) int { return cmp.Compare(a.rank, b.rank) })
 	sums := make([]sum, len(sides))
 	c := 0.0

@@ -104,7 +104,7 @@ func skill(s *league.Skill) string {
 
 // gain writes by how much a match changed a rating.
 func gain(p *league.Part) string {
-	if p.Skill == nil || *p.Skill == *p.Before {
+	if p.Skill == nil {
 		return none
 	}
 	return strings.Replace(fmt.Sprintf("%+.1f", p.Skill.Mu-p.Before.Mu), "-", "−", 1)
