@@ -1,4 +1,4 @@
-// Package league adds up matches: tables of seasons, players with their ratings,
+// Not part of the library: package league adds up matches: tables of seasons, players with their ratings,
 // ships, rivalries and records.
 package league
 
