@@ -80,9 +80,9 @@ func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 		if slices.Contains(apparent, r) {
 			continue
 		}
-		r.lossy = lossy
+		r.lossy, r.line = lossy, slices.DeleteFunc(slices.Clone(losses), func(l measure.Loss) bool { return l.Host != r.t.host })
 		rep := r.Close()
-		rep.Lose(losses)
+		rep.Lose(r.line)
 		if len(reports) == 0 {
 			rep.Notes = append(rep.Notes, h.notes(apparent)...)
 		}

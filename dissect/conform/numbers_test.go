@@ -3,6 +3,8 @@ package conform
 import (
 	"testing"
 
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -34,22 +36,24 @@ func TestPieces(t *testing.T) {
 // How many of 1,000 unreliable messages may be lost, by the numbered ones that were.
 func TestMostLost(t *testing.T) {
 	for _, tt := range []struct {
-		loss loss
+		line measure.Loss
 		low  int
 		high int
 	}{
-		{loss{}, 1000, 1000},
-		{loss{of: 2000}, 1, 10},
-		{loss{of: 980, lost: 20}, 40, 160},
-		{loss{of: 98000, lost: 2000}, 40, 80},
-		{loss{of: 10, jumps: 10}, 1000, 1000},
+		{measure.Loss{}, 1000, 1000},
+		{measure.Loss{Numbers: 2000, Sent: 2000}, 1, 40},
+		{measure.Loss{Numbers: 1000, Missing: 20, Sent: 980}, 40, 160},
+		{measure.Loss{Numbers: 50000, Missing: 500, Sent: 50000, Unanswered: 500}, 40, 100},
+		{measure.Loss{Numbers: 20, Missing: 10, Sent: 10}, 1000, 1000},
 	} {
+		tt.line.Dir = dissect.FromHost
+		all := rates{line: []measure.Loss{tt.line, {Dir: dissect.ToHost, Numbers: 100}}}
 		most := 0
-		for most < 1000 && likely(most+1, 1000, tt.loss.part()) {
+		for most < 1000 && likely(most+1, 1000, all.loses(dissect.FromHost)) {
 			most++
 		}
 		if most < tt.low || most > tt.high {
-			t.Errorf("%+v: got %d, want %d to %d", tt.loss, most, tt.low, tt.high)
+			t.Errorf("%+v: got %d, want %d to %d", tt.line, most, tt.low, tt.high)
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package conform
 
 import (
-	"math"
-
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -45,6 +45,7 @@ type rates struct {
 	merged int            // counted in groups of other clients
 	open   [256][]*expect // by opcode: with numbers
 	lossy  bool
+	line   []measure.Loss // what the line to each client loses
 }
 
 func (r *rates) tally(g group) *tally {
@@ -98,10 +99,10 @@ func (r *rates) unseen(c *comparer, x *expect, why string) {
 }
 
 // settleUnseen judges the messages of an opcode of which no copy came at all.
-func (c *comparer) settleUnseen(out loss) {
+func (c *comparer) settleUnseen(out float64) {
 	for op, list := range c.rates.open {
 		row := c.rep.Row(transport.Standard, decode.Opcode(op)) //nolint:gosec // an index below 256
-		never := row.Matched+row.Explained == 0 && !likely(len(list), len(list), out.part())
+		never := row.Matched+row.Explained == 0 && !likely(len(list), len(list), out)
 		for _, x := range list {
 			if never {
 				c.missing(x)
@@ -135,33 +136,34 @@ func (r *rates) keep(size int) bool {
 	return true
 }
 
-// A loss is the part of messages that a capture lacks, or that were lost.
+// A loss counts the messages that a capture lacks, or that were lost.
 type loss struct {
-	of, lost int
-	jumps    int // holes too long to be counted
+	lost  int
+	jumps int // holes too long to be counted
 }
 
 // add adds the messages of one sender and class.
 func (l *loss) add(h *holes) {
-	l.of += h.seen
 	l.lost += h.missing() + h.late
 	l.jumps += h.jumps
 }
 
-// part returns the part that is lost, as high as it can well be by what was seen:
-// numbered messages come in bunches, so that few of them tell little.
-func (l loss) part() float64 {
-	k := float64(l.lost + l.jumps)
-	if k == 0 {
-		return min(1, 2/float64(max(l.of, 1)))
+// loses returns the part of the messages that the line loses in one direction, as high
+// as it can well be.
+func (r *rates) loses(d dissect.Dir) float64 {
+	const parts = 2 // of the line: before the recording and behind it
+	var all measure.Trials
+	for _, l := range r.line {
+		if l.Dir == d {
+			all.Of, all.Failed = all.Of+int(l.Numbers+l.Sent), all.Failed+int(l.Missing+l.Unanswered)
+		}
 	}
-	return min(1, 2*(k+3*math.Sqrt(k)+3)/float64(max(l.of+l.lost+l.jumps, 1)))
+	return min(1, parts*all.Most())
 }
 
-// likely reports whether so many of n can be lost, if each is with a probability.
-func likely(lost, n int, p float64) bool {
-	expected := float64(n) * p
-	return float64(lost) <= expected+5*math.Sqrt(expected)+1
+// likely reports whether so many of n can be lost, if the line loses a part.
+func likely(lost, n int, part float64) bool {
+	return measure.Trials{Of: n, Failed: lost}.Against(part) < sure
 }
 
 const (
@@ -171,8 +173,7 @@ const (
 
 // settleRates judges the unreliable messages.
 func (c *comparer) settleRates() {
-	out, in := c.t.losses()
-	in.lost += c.t.repeated + c.untaken()
+	out, in := c.rates.loses(dissect.FromHost), c.rates.loses(dissect.ToHost)
 	c.settleUnseen(out)
 	inputs, all, missing := map[group]int{}, 0, 0
 	for _, t := range c.rates.order {
@@ -191,7 +192,7 @@ func (c *comparer) settleRates() {
 			if n == 0 {
 				n = inputs[group{op: t.op}]
 			}
-			sure := n == 0 && !c.rates.lossy && c.t.repeated == 0 || !likely(t.missing, n, max(in.part(), out.part()))
+			sure := n == 0 && !c.rates.lossy && c.t.repeated == 0 || !likely(t.missing, n, max(in, out))
 			for _, g := range t.extras {
 				if sure {
 					c.extra(t.to, g)
@@ -200,24 +201,11 @@ func (c *comparer) settleRates() {
 				}
 			}
 		case t.to == nil:
-			c.settleMissing(t, whyNobody, likely(t.missing, inputs[group{from: t.from, op: t.op}]+t.missing, in.part()))
+			c.settleMissing(t, whyNobody, likely(t.missing, inputs[group{from: t.from, op: t.op}]+t.missing, in))
 		default:
-			c.settleMissing(t, whyUnreliable, likely(t.missing, t.all, max(out.part(), loss{of: all - t.all, lost: missing - t.missing}.part())))
+			c.settleMissing(t, whyUnreliable, likely(t.missing, t.all, max(out, measure.Trials{Of: all - t.all, Failed: missing - t.missing}.Most())))
 		}
 	}
-}
-
-// untaken counts the messages of clients with numbers that the host has neither
-// acknowledged nor acted on: as many were lost before it.
-func (c *comparer) untaken() (n int) {
-	for _, cl := range c.t.order {
-		for _, s := range cl.said {
-			if !c.arrived(s) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 func (c *comparer) settleMissing(t *tally, why string, lost bool) {

@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -60,7 +61,8 @@ type Replay struct {
 	waiting []*Event
 	load    load // of these
 	rules   struct{ settings, mission bool }
-	told    int  // frame that told the last of the rules
+	told    int // frame that told the last of the rules
+	line    []measure.Loss
 	lossy   bool // the capture lacks messages, if only of another host's game
 	src     *source
 }
@@ -301,6 +303,7 @@ func (r *Replay) Close() *result.Report {
 	if r.cmp == nil {
 		r.begin()
 	}
+	r.cmp.rates.line = r.line
 	r.cmp.finish(r.lossy)
 	if !r.cfg.OnlyContent {
 		r.rep.Findings = r.t.findings()
