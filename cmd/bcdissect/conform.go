@@ -63,6 +63,7 @@ type conforming struct {
 	known   baselining
 	start   starting
 	game    gaming
+	fuzz    fuzzing
 	seed    uint64
 	given   []string // flags that some cases need
 }
@@ -82,11 +83,17 @@ needs more. The exit status is 4 if a case failed, or a capture shows that its
 host ignores acknowledgements (--only content leaves this aside), and 1 if the run was
 interrupted.
 
+--start starts your server before the run and ends it afterwards. --bots adds a
+game on a bad line, and --fuzz mutated messages. 'bcdissect help
+test-your-server' leads from nothing to a check in CI.
+
 --read answers the cases that a capture can answer. --matrix makes a page of
 several reports that -T json wrote.`,
 		Example: `  bcdissect conform localhost:22101
   bcdissect conform localhost:22101 J-5 R --profile playable
   bcdissect conform localhost:22101 -w run.pcapng --html run.html --junit r.xml
+  bcdissect conform localhost:22101 --start './server' --bots 8 --impair loss=5%
+  bcdissect conform localhost:22101 fuzz --start './server' --fuzz 10m --seed 7
   bcdissect conform --list
   bcdissect conform --read evening.pcap
   bcdissect conform --matrix a.json b.json -o servers.html`,
@@ -142,7 +149,8 @@ func (c *conforming) define(cmd *cobra.Command) {
 	c.known.define(fl)
 	c.start.define(fl)
 	c.game.define(fl)
-	fl.Uint64Var(&c.seed, "seed", usualSeed, "what bots do, as a `NUMBER`: the same makes the same game")
+	c.fuzz.define(fl)
+	fl.Uint64Var(&c.seed, "seed", usualSeed, "what bots do and which messages are made, as a `NUMBER`")
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	cli.DefineColor(cmd, &c.color, "colours in the table")
 	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
@@ -169,7 +177,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	const most = 8
 	offline := c.list || c.matrix || c.read != ""
-	c.given = slices.DeleteFunc([]string{"--start", "--bots"}, func(flag string) bool { return !set(flag[2:]) })
+	c.given = slices.DeleteFunc([]string{"--start", "--bots", "--fuzz"}, func(flag string) bool { return !set(flag[2:]) })
 	switch {
 	case c.clients < 2 || c.clients > most:
 		return fmt.Errorf("--clients %d: must be 2 to %d", c.clients, most)
@@ -181,8 +189,8 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--write records a run against a host; leave it out with --list, --read and --matrix")
 	case offline && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
 		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; leave them out")
-	case offline && (set("start") || set("bots") || set("seed")):
-		return errors.New("--start, --bots and --seed are about a run; leave them out with --list, --read and --matrix")
+	case offline && (set("start") || set("bots") || set("fuzz") || set("seed")):
+		return errors.New("--start, --bots, --fuzz and --seed are about a run; leave them out with --list, --read and --matrix")
 	case c.read == "" && set("only"):
 		return errors.New("--only goes with --read")
 	case c.force && c.write == "":
@@ -194,7 +202,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	case c.list && c.format.Value == "tap":
 		return errors.New("--list has no TAP; use -T table or -T json")
 	}
-	files := [][2]string{{"--output", c.output}, {"--write", c.write}, {"--junit", c.junit}, {"--html", c.html}, {"--baseline", c.known.name}, {"--impair-log", c.game.log}}
+	files := [][2]string{{"--output", c.output}, {"--write", c.write}, {"--junit", c.junit}, {"--html", c.html}, {"--baseline", c.known.name}, {"--impair-log", c.game.log}, {"--again", c.fuzz.again}}
 	for i, a := range files {
 		for _, b := range files[i+1:] {
 			if err := cli.CheckDistinct(a[0], a[1], b[0], b[1]); err != nil {
@@ -205,7 +213,10 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	if err := c.start.check(set); err != nil {
 		return err
 	}
-	return c.game.check(set)
+	if err := c.game.check(set); err != nil {
+		return err
+	}
+	return c.fuzz.check(set)
 }
 
 // cases returns the cases that the words choose.
@@ -338,8 +349,10 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	progress.Done()
 	if err == nil {
 		c.start.judge(rep, nil)
-		err = c.play(ctx, s, o, rep)
-		c.start.judge(rep, list)
+		if err = c.play(ctx, s, o, rep); err == nil {
+			c.start.judge(rep, list)
+			err = c.mutate(ctx, s, o, rep)
+		}
 	}
 	switch {
 	case file != nil && rep != nil:
@@ -419,6 +432,7 @@ func (c *conforming) again(host string) string {
 	for _, properties := range c.game.impair {
 		add(true, "--impair", properties)
 	}
+	add(c.fuzz.length > 0, "--fuzz", c.fuzz.length.String())
 	add(c.seed != usualSeed, "--seed", strconv.FormatUint(c.seed, 10))
 	add(c.master != "", "--master", c.master)
 	if c.remote {
@@ -442,8 +456,11 @@ func (c *conforming) report(s cli.Streams, all []written, rep *suite.Report) (er
 	if rep.Interrupted() {
 		err = fmt.Errorf(plural.Form(len(rep.Results), "interrupted: %d of %d {case was|cases were} tried"), rep.Tried(), len(rep.Results))
 	}
-	if rep.Failed() > 0 {
+	switch {
+	case rep.Failed() > 0:
 		return &cli.StatusError{Code: cli.ExitDiffers, Err: err}
+	case err == nil && c.start.command != "":
+		return c.start.decided(rep)
 	}
 	return cli.Failed(err)
 }

@@ -151,12 +151,28 @@ func (l *starting) died() string {
 	}
 }
 
+// runsOn is the case about the server's process.
+const runsOn = "X-7"
+
+// decided returns an error if no case said anything about the server: git bisect run must not take it for good.
+func (l *starting) decided(rep *suite.Report) error {
+	why := rep.NoEntry
+	for i := range rep.Results {
+		switch res := &rep.Results[i]; {
+		case res.Verdict != suite.Skip && res.Case.ID != runsOn:
+			return nil
+		case why == "":
+			why = res.Why
+		}
+	}
+	return unstarted("no case could be tried: %s", why)
+}
+
 // judge adds the case about the server's process to the report of a run.
 func (l *starting) judge(rep *suite.Report, chosen []*suite.Case) {
 	if l.server == nil || rep == nil {
 		return
 	}
-	const runsOn = "X-7"
 	if slices.ContainsFunc(rep.Results, func(res suite.Result) bool { return res.Case.ID == runsOn && res.Verdict == suite.Fail }) {
 		return
 	}

@@ -101,6 +101,46 @@ func TestConformBots(t *testing.T) {
 	}
 }
 
+// A server that ends at one message is stopped within a minute. The input shrinks to one datagram, which
+// is kept, and stops it again.
+func TestConformFuzz(t *testing.T) {
+	fixtures.System(t)
+	t.Parallel()
+	at, keep := freePort(t), filepath.Join(t.TempDir(), "kept.txt")
+	args := []string{"conform", at.String(), "fuzz", "--start", "exec fragile " + at.String(), "--profile", "playable", "--fuzz", "1m", "--seed", "7", "-T", "json"}
+	for _, more := range [][]string{{"--keep", keep}, {"--again", keep, "--keep", os.DevNull}} {
+		var out, errs bytes.Buffer
+		begun := time.Now()
+		code := run(append(args, more...), cli.Streams{Out: &out, Err: &errs})
+		rep, err := verdicts.Read(&out)
+		if err != nil || code != cli.ExitDiffers || len(rep.Cases) != 1 || rep.Cases[0].ID != "F-1" || rep.Cases[0].Verdict != "FAIL" {
+			t.Fatalf("status %d, %v: %v: %s", code, err, rep, errs.String())
+		}
+		text, err := os.ReadFile(keep)
+		if err != nil || bytes.Count(text, []byte("\n")) != 1 || !bytes.HasSuffix(text, []byte("  # TorpedoFire\n")) {
+			t.Errorf("kept %q, %v", text, err)
+		}
+		if took := time.Since(begun); took > time.Minute || !strings.Contains(errs.String(), "bcdissect: the server: fault: torpedo without a direction\n") {
+			t.Errorf("after %v: %s", took, errs.String())
+		}
+		t.Logf("%v: %v", time.Since(begun), rep.Cases[0].Came)
+	}
+}
+
+// A run in which nothing could be tried doesn't say that the server is good.
+func TestConformUndecided(t *testing.T) {
+	fixtures.System(t)
+	t.Parallel()
+	at := freePort(t)
+	var out, errs bytes.Buffer
+	code := run([]string{
+		"conform", at.String(), "J-5", "--start", "exec bcdissect relay --listen " + at.String() + " --control none -T none --password Kobayashi", "--timeout", "300ms",
+	}, cli.Streams{Out: &out, Err: &errs})
+	if code != cli.ExitSkip || !strings.Contains(errs.String(), "the host wants a password: give it with --password") {
+		t.Errorf("status %d: %s", code, errs.String())
+	}
+}
+
 // A server that can't be tried has the status by which git bisect run skips a commit.
 func TestConformNeverStarts(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"bcdissect": main, "panics": panics})
+	testscript.Main(tests{m}, map[string]func(){"bcdissect": main, "panics": panics, "fragile": fragile})
 }
 
 type tests struct{ *testing.M }

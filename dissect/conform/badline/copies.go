@@ -62,7 +62,7 @@ func (c *copies) takes(client netip.AddrPort, r *dissect.Record) {
 		if s == nil {
 			return
 		}
-		if s.to[client]++; c.since[client].IsZero() {
+		if s.to[client]++; c.since[client].IsZero() && r.Spec.Relay != decode.RelaySlots { // those go to who is still loading
 			c.since[client] = r.Time
 		}
 		return

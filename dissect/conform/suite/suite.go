@@ -82,7 +82,7 @@ const (
 // A Case is one rule and the way to try it.
 type Case struct {
 	ID    string
-	Group string // query, transport, join, game, update, leave, robustness, simulation, bots
+	Group string // query, transport, join, game, update, leave, robustness, simulation, bots, fuzz
 	Title string
 	Rule  string // one sentence
 	// Source names a document and its section.
@@ -148,6 +148,7 @@ func Cases() []*Case {
 		{"robustness", robustnessCases()},
 		{"simulation", simulationCases()},
 		{"bots", []Case{{ID: "B-1"}, {ID: "B-2"}, {ID: "B-3"}, {ID: "B-4"}}}, // package badline answers them
+		{"fuzz", []Case{{ID: "F-1"}}},                                        // Fuzz answers it
 	} {
 		for i := range group.cases {
 			c := &group.cases[i]
