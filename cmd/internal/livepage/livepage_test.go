@@ -1,0 +1,544 @@
+package livepage
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/site"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+const (
+	battle = "battle_mix.pcap.gz"
+	delay  = 10 * time.Second
+)
+
+// A wire is a listener whose connections are pipes: a write waits until it is read.
+type wire struct {
+	conns chan net.Conn
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (w *wire) Accept() (net.Conn, error) {
+	select {
+	case c := <-w.conns:
+		return c, nil
+	case <-w.ended:
+		return nil, net.ErrClosed
+	}
+}
+func (w *wire) Close() error { w.once.Do(func() { close(w.ended) }); return nil }
+func (*wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+// A studio is a server with viewers, in virtual time.
+type studio struct {
+	t      *testing.T
+	server *Server
+	wire   *wire
+	end    chan struct{}
+	served chan error
+}
+
+// newStudio serves a live page. Its tokens are always the same.
+func newStudio(t *testing.T) *studio {
+	t.Helper()
+	s, err := New(delay, t.Errorf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.owner, s.public, s.journal.id = "OWNER", "PUBLIC", "JOURNAL"
+	st := &studio{t, s, &wire{conns: make(chan net.Conn), ended: make(chan struct{})}, make(chan struct{}), make(chan error, 1)}
+	go func() { st.served <- site.Serve(st.wire, s.Handler(), st.end) }()
+	return st
+}
+
+// close ends the server.
+func (st *studio) close() {
+	st.t.Helper()
+	if err := st.server.Close(); err != nil {
+		st.t.Error(err)
+	}
+	close(st.end)
+	if err := <-st.served; err != nil {
+		st.t.Error(err)
+	}
+}
+
+// ask sends a request, and returns the connection. In HTTP 1.0 the answer isn't divided
+// into chunks, whose sizes mean nothing.
+func (st *studio) ask(path, header string) net.Conn {
+	ours, theirs := net.Pipe()
+	st.wire.conns <- theirs
+	_, _ = fmt.Fprintf(ours, "GET /%s HTTP/1.0\r\nHost: 127.0.0.1\r\n%s\r\n", path, header)
+	return ours
+}
+
+const events = "Accept: text/event-stream\r\n"
+
+// A transcript is what came, and when.
+type transcript struct {
+	at   []time.Duration
+	text []string // of a moment, all that came then
+}
+
+// hear reads a connection until it ends.
+func (st *studio) hear(c net.Conn, began time.Time) (*transcript, *sync.WaitGroup) {
+	var all transcript
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		b := make([]byte, 1<<16)
+		for {
+			n, err := c.Read(b)
+			if at := time.Since(began); n > 0 {
+				if k := len(all.at); k == 0 || all.at[k-1] != at {
+					all.at, all.text = append(all.at, at), append(all.text, "")
+				}
+				all.text[len(all.text)-1] += string(b[:n])
+			}
+			if err != nil {
+				_ = c.Close()
+				return
+			}
+		}
+	})
+	return &all, &ended
+}
+
+// until returns what came up to a moment.
+func (s *transcript) until(t time.Duration) string {
+	var b strings.Builder
+	for i, at := range s.at {
+		if at <= t {
+			fmt.Fprintf(&b, "[%v]%s", at, s.text[i])
+		}
+	}
+	return b.String()
+}
+
+// all returns all that came.
+func (s *transcript) all() string { return strings.Join(s.text, "") }
+
+// play tells the server of a capture at the speed of the capture, up to a time.
+func (st *studio) play(name string, until time.Duration) {
+	st.t.Helper()
+	var k report.Sink
+	var origin time.Time
+	began := time.Now()
+	p := dissect.New(dissect.Config{})
+	recorded.Datagrams(st.t, name, func(d *dissect.Datagram) {
+		if k == nil {
+			origin = d.Time
+			k = st.server.Sink(new(measure.Tally), origin)
+		}
+		at := d.Time.Sub(origin)
+		if at > until {
+			at = until
+		}
+		time.Sleep(at - time.Since(began))
+		if at == until {
+			return
+		}
+		before := time.Now()
+		if err := p.Push(d, k.Record); err != nil {
+			st.t.Fatal(err)
+		}
+		if waited := time.Since(before); waited > 0 {
+			st.t.Errorf("the fold waited for %v", waited)
+		}
+	})
+	if err := k.Close(); err != nil {
+		st.t.Fatal(err)
+	}
+}
+
+// TestDelay plays a battle twice, and ends it early the first time. Whatever who has the
+// public address gets, and when, is the same for both until the delay is over: nothing
+// depends on what is newer.
+func TestDelay(t *testing.T) {
+	const ends = 40 * time.Second
+	paths := []string{"PUBLIC/api/page", "PUBLIC/api/live", "PUBLIC/", "PUBLIC/overlay", "PUBLIC/live.js", "PUBLIC/api/flights?match=0", "PUBLIC/api/flights?match=1", "PUBLIC/none"}
+	watch := func(until time.Duration) (heard []*transcript) {
+		synctest.Test(t, func(t *testing.T) {
+			st := newStudio(t)
+			began := time.Now()
+			var all []*sync.WaitGroup
+			add := func(c net.Conn) {
+				s, ended := st.hear(c, began)
+				heard, all = append(heard, s), append(all, ended)
+			}
+			for at := time.Duration(0); at < ends+delay; at += 8 * time.Second {
+				for i, path := range paths { // one after another, so that their order is always the same
+					time.AfterFunc(at+time.Duration(3*i)*time.Millisecond, func() { add(st.ask(path, events)) })
+				}
+				time.AfterFunc(at+time.Second, func() { add(st.ask("PUBLIC/api/live", "")) })
+				time.AfterFunc(at+2*time.Second, func() { add(st.ask("PUBLIC/api/live", events+"Last-Event-ID: JOURNAL-0\r\n")) })
+			}
+			st.play(battle, until)
+			time.Sleep(ends + 3*delay - time.Since(began))
+			st.close()
+			for _, ended := range all {
+				ended.Wait()
+			}
+		})
+		return heard
+	}
+	short, long := watch(ends), watch(time.Hour)
+	if len(short) != len(long) || len(short) < 50 {
+		t.Fatalf("%d and %d viewers", len(short), len(long))
+	}
+	differ := 0
+	for i := range short {
+		if got, want := long[i].until(ends+delay-time.Nanosecond), short[i].until(ends+delay-time.Nanosecond); got != want {
+			t.Errorf("viewer %d sees what is newer: %.300q instead of %.300q", i, got, want)
+		}
+		if long[i].all() != short[i].all() {
+			differ++
+		}
+	}
+	if differ < 10 {
+		t.Errorf("only %d viewers see what came later", differ)
+	}
+}
+
+// TestPrivate searches all that the public address gives for chat and addresses.
+func TestPrivate(t *testing.T) {
+	var texts []string
+	hosts := map[string]bool{}
+	recorded.Records(t, battle, dissect.Config{}, func(r *dissect.Record) {
+		if r.Datagram != nil {
+			hosts[r.Datagram.Src.Addr().String()] = true
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		st := newStudio(t)
+		began := time.Now()
+		public := map[string]*transcript{}
+		var all []*sync.WaitGroup
+		for _, path := range []string{"PUBLIC/api/page", "PUBLIC/api/live", "OWNER/api/page", "OWNER/api/live"} {
+			s, ended := st.hear(st.ask(path, events), began)
+			public[path] = s
+			all = append(all, ended)
+		}
+		st.play(battle, time.Hour)
+		time.Sleep(2 * delay)
+		s, ended := st.hear(st.ask("PUBLIC/api/live", ""), began)
+		ended.Wait()
+		public["PUBLIC/api/live as JSON"] = s
+		st.close()
+		for _, ended := range all {
+			ended.Wait()
+		}
+		found := st.model("OWNER/api/live", public["OWNER/api/live"].all())
+		for _, m := range found {
+			for _, c := range m["chat"].([]any) {
+				texts = append(texts, c.(map[string]any)["text"].(string))
+			}
+		}
+		texts = slices.DeleteFunc(texts, func(s string) bool { return len(s) < 4 })
+		if len(texts) < 5 || len(hosts) < 1 {
+			t.Fatalf("the battle has %d lines of chat and %d addresses", len(texts), len(hosts))
+		}
+		for path, s := range public {
+			for _, secret := range append(slices.Collect(maps.Keys(hosts)), texts...) {
+				q, _ := json.Marshal(secret)
+				if got, want := strings.Contains(s.all(), string(q[1:len(q)-1])), strings.HasPrefix(path, "OWNER"); got && !want {
+					t.Errorf("%s tells %q", path, secret)
+				}
+			}
+			if !strings.HasPrefix(path, "PUBLIC/api/page") && !strings.Contains(s.all(), `"kills"`) {
+				t.Errorf("%s tells of no kills", path)
+			}
+		}
+	})
+}
+
+// model makes of events what a viewer knows in the end.
+func (st *studio) model(path, text string) (all []map[string]any) {
+	st.t.Helper()
+	event := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "event: "); ok {
+			event = name
+		}
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok || event != "match" {
+			continue
+		}
+		var p struct {
+			Match  int
+			Whole  bool
+			Values map[string]any
+			Lists  map[string]map[string]any
+		}
+		if err := json.Unmarshal([]byte(data), &p); err != nil {
+			st.t.Fatalf("%s: %v: %.200s", path, err, data)
+		}
+		for len(all) <= p.Match {
+			all = append(all, map[string]any{})
+		}
+		if p.Whole {
+			clear(all[p.Match])
+		}
+		for k, v := range p.Values {
+			if all[p.Match][k] = v; v == nil {
+				delete(all[p.Match], k)
+			}
+		}
+		for k, change := range p.Lists {
+			list, ok := all[p.Match][k].([]any)
+			if !ok {
+				list = []any{}
+			}
+			list = append(slices.Clip(list), make([]any, max(0, int(change["length"].(float64))-len(list)))...)[:int(change["length"].(float64))]
+			for i := range list {
+				if item, ok := change[strconv.Itoa(i)]; ok {
+					list[i] = item
+				}
+			}
+			all[p.Match][k] = list
+		}
+	}
+	return all
+}
+
+// told returns what session tells of a capture, as far as the API has it.
+func told(t *testing.T, name string) (all []map[string]any) {
+	t.Helper()
+	var b *match.Builder
+	p := dissect.New(dissect.Config{})
+	recorded.Datagrams(t, name, func(d *dissect.Datagram) {
+		if b == nil {
+			b = match.New(d.Time)
+		}
+		if err := p.Push(d, b.Record); err != nil {
+			t.Fatal(err)
+		}
+	})
+	_ = b.Close()
+	var text bytes.Buffer
+	if err := ndjson.Session(&text, b.Matches(), match.Evenings{}, false); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ Matches []map[string]any }
+	if err := json.Unmarshal(text.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var without func(v any) any
+	without = func(v any) any {
+		switch v := v.(type) {
+		case []any:
+			for i := range v {
+				v[i] = without(v[i])
+			}
+		case map[string]any:
+			for _, name := range []string{"condition", "systems", "repairs", "points"} {
+				delete(v, name)
+			}
+			for k := range v {
+				v[k] = without(v[k])
+			}
+		}
+		return v
+	}
+	for _, m := range doc.Matches {
+		delete(m, "shots")
+		delete(m, "damage")
+		without(m)
+	}
+	return doc.Matches
+}
+
+// TestModel compares what viewers know at the end with session: as events, as JSON, and
+// for one who came late.
+func TestModel(t *testing.T) {
+	for _, name := range []string{battle, "restart.pcap", "two_teams.pcap", "stock_client.pcap"} {
+		want := told(t, name)
+		synctest.Test(t, func(t *testing.T) {
+			st := newStudio(t)
+			began := time.Now()
+			early, first := st.hear(st.ask("OWNER/api/live", events), began)
+			var late *transcript
+			var second *sync.WaitGroup
+			time.AfterFunc(20*time.Second, func() { late, second = st.hear(st.ask("OWNER/api/live", events), began) })
+			st.play(name, time.Hour)
+			time.Sleep(30 * time.Second)
+			doc, third := st.hear(st.ask("OWNER/api/live", ""), began)
+			third.Wait()
+			st.close()
+			first.Wait()
+			second.Wait()
+			r, err := http.ReadResponse(bufio.NewReader(strings.NewReader(doc.all())), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct{ Matches []map[string]any }
+			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+			for who, found := range map[string][]map[string]any{"early": st.model(name, early.all()), "late": st.model(name, late.all()), "JSON": got.Matches} {
+				if len(found) != len(want) {
+					t.Errorf("%s, %s: %d matches, not %d", name, who, len(found), len(want))
+					continue
+				}
+				for i := range want {
+					for key, value := range want[i] {
+						if !reflect.DeepEqual(found[i][key], value) {
+							t.Errorf("%s, %s: match %d has %s %.300v, not %.300v", name, who, i, key, found[i][key], value)
+						}
+					}
+					for key := range found[i] {
+						if _, ok := want[i][key]; !ok {
+							t.Errorf("%s, %s: session has no %s", name, who, key)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestStuck has 200 viewers of whom 20 take nothing. Neither the fold nor the other
+// viewers wait for these, which are dropped.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStudio(t)
+		began := time.Now()
+		var heard []*transcript
+		var all []*sync.WaitGroup
+		for i := range 200 {
+			c := st.ask("OWNER/api/page", events)
+			if i%10 == 0 {
+				defer func() { _ = c.Close() }()
+				continue
+			}
+			s, ended := st.hear(c, began)
+			heard, all = append(heard, s), append(all, ended)
+		}
+		synctest.Wait()
+		if n := len(st.server.viewers); n != 200 {
+			t.Errorf("%d viewers", n)
+		}
+		st.play(battle, 60*time.Second)
+		if n := len(st.server.viewers); n != 180 {
+			t.Errorf("%d viewers stay", n)
+		}
+		time.Sleep(time.Second)
+		want := heard[0].all()
+		for i, s := range heard {
+			if s.all() != want || len(want) < 100_000 {
+				t.Errorf("viewer %d has %d bytes, the first one %d", i, len(s.all()), len(want))
+			}
+		}
+		st.close()
+		for _, ended := range all {
+			ended.Wait()
+		}
+	})
+}
+
+// TestResume goes on after a lost connection, and tries all places at which no entry
+// begins: a viewer who lies must not find there what isn't the viewer's.
+func TestResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStudio(t)
+		began := time.Now()
+		c := st.ask("OWNER/api/live", events)
+		first, ended := st.hear(c, began)
+		time.AfterFunc(20*time.Second, func() { _ = c.Close() })
+		st.play(battle, 40*time.Second)
+		ended.Wait()
+		text := first.all()
+		text = text[:strings.LastIndex(text, "\n\n")+2] // a viewer knows whole events only
+		id := text[strings.LastIndex(text, "id: ")+4:]
+		id = id[:strings.IndexByte(id, '\n')]
+		rest, again := st.hear(st.ask("OWNER/api/live", events+"Last-Event-ID: "+id+"\r\n"), began)
+		whole, once := st.hear(st.ask("OWNER/api/live", events), began)
+		time.Sleep(time.Second)
+		size, _ := st.server.journal.extent()
+		begin := map[int64]bool{size: true}
+		for at := int64(0); at < size; {
+			e, err := st.server.journal.at(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin[at] = true
+			at = e.next()
+		}
+		for at := int64(-3); at < size+100; at += 997 {
+			begin[at] = begin[at]
+		}
+		for at := range maps.Clone(begin) {
+			begin[at+1], begin[at-1] = begin[at+1], begin[at-1]
+		}
+		for at := range begin {
+			if _, ok := st.server.resume(fmt.Sprintf("JOURNAL-%d", at)); ok != begin[at] {
+				t.Fatalf("going on at %d is %v", at, ok)
+			}
+		}
+		if _, ok := st.server.resume("OTHER-0"); ok {
+			t.Error("the id of another program is taken")
+		}
+		st.close()
+		again.Wait()
+		once.Wait()
+		if strings.Contains(rest.all(), "event: begin") || !reflect.DeepEqual(st.model("again", text+rest.all()), st.model("once", whole.all())) {
+			t.Errorf("after a lost connection the viewer knows something else")
+		}
+	})
+}
+
+// TestRefused has too many viewers, and addresses that nobody was told.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStudio(t)
+		defer st.close()
+		status := func(path, header string) int {
+			c := st.ask(path, header)
+			defer func() { _ = c.Close() }()
+			r, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			return r.StatusCode
+		}
+		for path, want := range map[string]int{
+			"OWNER/": 200, "OWNER/overlay": 200, "OWNER/page.js": 200, "PUBLIC/page.css": 200, "OWNER/api/live": 200, "OWNER": 404, "": 404, "api/live": 404, "OTHER/": 404,
+			"OWNER/../watch.go": 404, "OWNER/none.js": 404, "OWNER/api/flights?match=0": 404, "OWNER/api/flights?match=-1": 404,
+		} {
+			if got := status(path, ""); got != want {
+				t.Errorf("/%s: %d, not %d", path, got, want)
+			}
+		}
+		for range mostViewers {
+			c := st.ask("OWNER/api/live", events)
+			defer func() { _ = c.Close() }()
+			go func() { _, _ = io.Copy(io.Discard, c) }()
+		}
+		synctest.Wait()
+		if got := status("OWNER/api/live", events); got != http.StatusServiceUnavailable {
+			t.Errorf("one viewer too many gets %d", got)
+		}
+	})
+}
