@@ -83,23 +83,11 @@ Ctrl-C aborts.`,
 	return cmd
 }
 
-// open resolves the host and opens the socket for clients.
+// open opens the proxy, unless Ctrl-C comes first.
 func (p *forwarding) open() (*proxy.Proxy, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	hosts, err := p.target.Resolve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := proxy.Listen(p.listen)
-	if err != nil {
-		return nil, err
-	}
-	if err := proxy.CheckLoop(conn, hosts[0]); err != nil {
-		_ = conn.Close() // nothing came
-		return nil, err
-	}
-	return proxy.New(conn, p.target, hosts[0]), nil
+	return proxy.Open(ctx, p.target, p.listen)
 }
 
 // impairment returns what the flags say about the line, nil if nothing.

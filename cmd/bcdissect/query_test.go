@@ -20,7 +20,7 @@ func TestServers(t *testing.T) {
 	odd := query.Result{Host: "b:1", Queries: 3, Err: errors.New("b:1: the answer is incomplete")}
 	odd.Reply.Add([]byte("\\hostname\\\x1b[2J\\numplayers\\many\\password\\2\\hostname\\again\\player_0\\a\nb\\queryid\\1.1"))
 	none := query.Result{Host: "c:1", Queries: 3, Err: errors.New("c:1: no answer")}
-	list := []ndjson.Server{serverOf(&full), serverOf(&odd), serverOf(&none)}
+	list := []ndjson.Server{query.Describe(&full), query.Describe(&odd), query.Describe(&none)}
 	var out strings.Builder
 	if err := drawServers(&out, list); err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 	}
 	address := page.Address(at)
 	fmt.Fprintf(s.Out, "%s\n", address)
-	remove, err := page.Open(address)
+	remove, err := site.Open(address)
 	defer remove()
 	if err != nil {
 		fmt.Fprintf(s.Err, "bcdissect: no browser was found; open this address in one\n")

@@ -122,6 +122,26 @@ type Counts struct {
 	Unnoted               int64 // forwarded, but not in recording and report
 }
 
+// Open resolves the host and opens the socket for clients, on the first address where
+// that is possible.
+func Open(ctx context.Context, target *Target, listen ...string) (p *Proxy, err error) {
+	hosts, err := target.Resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, address := range listen {
+		var conn *net.UDPConn
+		if conn, err = Listen(address); err != nil {
+			continue
+		}
+		if err = checkLoop(conn, hosts[0]); err == nil {
+			return New(conn, target, hosts[0]), nil
+		}
+		_ = conn.Close() // nothing came
+	}
+	return nil, err
+}
+
 // New returns a proxy that listens on a socket.
 func New(front server.Conn, target *Target, host netip.AddrPort) *Proxy {
 	return &Proxy{
@@ -134,6 +154,20 @@ func New(front server.Conn, target *Target, host netip.AddrPort) *Proxy {
 // Close closes the socket of a proxy that does not serve.
 func (p *Proxy) Close() { _ = p.front.Close() } // nothing is kept in it
 
+// Join returns the address that players of this computer join: without the port if
+// that is the game's.
+func (p *Proxy) Join() string {
+	at := unmapped(p.front.LocalAddr().(*net.UDPAddr))
+	join := at.Addr()
+	if join.IsUnspecified() {
+		join = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	if strconv.Itoa(int(at.Port())) == server.GamePort {
+		return join.String()
+	}
+	return netip.AddrPortFrom(join, at.Port()).String()
+}
+
 // Greet says where clients find the proxy.
 func (p *Proxy) Greet() {
 	at := unmapped(p.front.LocalAddr().(*net.UDPAddr))
@@ -142,15 +176,7 @@ func (p *Proxy) Greet() {
 		host += " (" + p.host.Addr().String() + ")"
 	}
 	p.Log.Say("forwarding from %s to %s", at, host)
-	join := at.Addr()
-	if join.IsUnspecified() {
-		join = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
-	if strconv.Itoa(int(at.Port())) == server.GamePort {
-		p.Log.Say("join %s in the game", join)
-	} else {
-		p.Log.Say("join %s in the game", netip.AddrPortFrom(join, at.Port()))
-	}
+	p.Log.Say("join %s in the game", p.Join())
 	if p.Impair != nil {
 		p.Impair.greet(p.Log)
 	}

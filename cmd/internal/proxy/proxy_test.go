@@ -498,13 +498,13 @@ func TestMove(t *testing.T) {
 func TestLoop(t *testing.T) {
 	p := newTestProxy(t, io.Discard, "127.0.0.1:22101")
 	p.host = unmapped(p.front.LocalAddr().(*net.UDPAddr))
-	if err := CheckLoop(p.front, p.host); err == nil || !strings.Contains(err.Error(), "this program listens there itself") {
+	if err := checkLoop(p.front, p.host); err == nil || !strings.Contains(err.Error(), "this program listens there itself") {
 		t.Errorf("got %v", err)
 	}
-	if err := CheckLoop(p.front, netip.AddrPortFrom(p.host.Addr(), p.host.Port()^1)); err != nil {
+	if err := checkLoop(p.front, netip.AddrPortFrom(p.host.Addr(), p.host.Port()^1)); err != nil {
 		t.Errorf("another port: %v", err)
 	}
-	if err := CheckLoop(p.front, netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), p.host.Port())); err != nil {
+	if err := checkLoop(p.front, netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), p.host.Port())); err != nil {
 		t.Errorf("another machine: %v", err)
 	}
 	at, end := serve(t, p)

@@ -75,8 +75,8 @@ func (t *Target) Resolve(ctx context.Context) ([]netip.AddrPort, error) {
 	return hosts, nil
 }
 
-// CheckLoop returns an error if the host is the proxy itself.
-func CheckLoop(front server.Conn, host netip.AddrPort) error {
+// checkLoop returns an error if the host is the proxy itself.
+func checkLoop(front server.Conn, host netip.AddrPort) error {
 	at := unmapped(front.LocalAddr().(*net.UDPAddr))
 	if host.Port() == at.Port() && (host.Addr() == at.Addr() || at.Addr().IsUnspecified() && isLocal(host.Addr())) {
 		return fmt.Errorf("%s: this program listens there itself; choose another port for it with --listen %d", host, at.Port()%0xFFFF+1)

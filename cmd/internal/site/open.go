@@ -7,15 +7,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 // handOver returns the argument for the program that starts the browser, and a function
 // that removes what it leads to. Every user of the computer sees arguments of programs,
-// so an address with the captures' secret is in a file that only its owner can read.
-func (s *Site) handOver(address string) (argument string, remove func(), err error) {
-	if len(s.captures) == 0 {
+// so an address with a secret, which is behind its #, is in a file that only its owner
+// can read.
+func handOver(address string) (argument string, remove func(), err error) {
+	if !strings.Contains(address, "#") {
 		return address, func() {}, nil
 	}
 	folder, err := os.MkdirTemp("", "bcdissect-") // for its owner only
@@ -32,18 +34,18 @@ func (s *Site) handOver(address string) (argument string, remove func(), err err
 	return argument, remove, nil
 }
 
-// Open opens an address of the site in the browser. The returned function, to be called
-// when the page is served no more, removes the file that led there.
-func (s *Site) Open(address string) (remove func(), err error) {
-	argument, remove, err := s.handOver(address)
+// Open opens an address in the browser. The returned function, to be called when the
+// page is served no more, removes the file that led there.
+func Open(address string) (remove func(), err error) {
+	argument, remove, err := handOver(address)
 	if err != nil {
 		return func() {}, err
 	}
-	return remove, start(argument)
+	return remove, Start(argument)
 }
 
-// start starts the browser.
-func start(address string) error {
+// Start has the system open a page, a file or a folder with the user's program for it.
+func Start(address string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
 	case "windows":

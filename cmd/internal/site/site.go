@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,9 +27,11 @@ var ErrAbsent = errors.New("web: this program was built without the page; use a 
 
 // A Site is a handler of requests for the page, and for some captures.
 type Site struct {
-	files    map[string][]byte
+	files  map[string][]byte
+	secret string // a part of the captures' addresses that nobody can guess
+
+	mu       sync.Mutex
 	captures []string
-	secret   string // a part of the captures' addresses that nobody can guess
 }
 
 // New returns the site with captures that the page opens at once.
@@ -62,15 +65,42 @@ func fromZip(b []byte, captures []string) (*Site, error) {
 // Address returns the address of the page on a server, which makes it open the
 // captures.
 func (s *Site) Address(at netip.AddrPort) string {
-	address := "http://" + Reachable(at).String() + "/"
-	for i, name := range s.captures {
+	return "http://" + Reachable(at).String() + "/" + s.fragment(s.captures, 0)
+}
+
+// Add makes more captures known. It returns what to put behind the address of the
+// page, so that it opens them.
+func (s *Site) Add(captures []string) (fragment string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := len(s.captures)
+	s.captures = append(s.captures, captures...)
+	return s.fragment(captures, from)
+}
+
+// fragment names captures, of which the first has a number.
+func (s *Site) fragment(captures []string, from int) (text string) {
+	for i, name := range captures {
 		sign := "&"
 		if i == 0 {
 			sign = "#"
 		}
-		address += sign + "file=" + url.QueryEscape(s.place(i)+url.PathEscape(filepath.Base(name)))
+		text += sign + "file=" + url.QueryEscape(s.place(from+i)+url.PathEscape(filepath.Base(name)))
 	}
-	return address
+	return text
+}
+
+// find returns the capture that a path leads to.
+func (s *Site) find(path string) (name string, ok bool) {
+	below, ok := strings.CutPrefix(path, "captures/"+s.secret+"/")
+	number, _, _ := strings.Cut(below, "/")
+	i, err := strconv.Atoi(number)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !ok || err != nil || i < 0 || i >= len(s.captures) {
+		return "", false
+	}
+	return s.captures[i], true
 }
 
 // place is the folder of a capture.
@@ -84,11 +114,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Site) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	name := strings.TrimPrefix(r.URL.Path, "/")
-	for i, file := range s.captures {
-		if strings.HasPrefix(name, s.place(i)) {
-			s.capture(w, r, file)
-			return
-		}
+	if file, ok := s.find(name); ok {
+		s.capture(w, r, file)
+		return
 	}
 	if name == "" {
 		name = "index.html"

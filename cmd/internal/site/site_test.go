@@ -65,6 +65,15 @@ func TestSite(t *testing.T) {
 	if _, _, h := get("GET", "/b.wasm"); h.Get("Content-Type") != "application/wasm" {
 		t.Errorf("the program is of type %s", h.Get("Content-Type"))
 	}
+	// Captures that come later have other addresses.
+	second := filepath.Join(folder, "second.pcap")
+	if err := os.WriteFile(second, []byte("more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	added, err := url.QueryUnescape(strings.TrimPrefix(s.Add([]string{second}), "#file="))
+	if _, text, _ := get("GET", "/"+added); err != nil || text != "more" || !strings.HasSuffix(added, "/1/second.pcap") {
+		t.Errorf("the second capture, at %s, is %q; %v", added, text, err)
+	}
 	head := file[:strings.LastIndexByte(file, '/')]
 	for _, path := range []string{"/c.js", "/captures/", "/captures/0/an%20evening.pcap", "/" + strings.Replace(head, s.secret, strings.Repeat("A", len(s.secret)), 1) + "/x", "/../secret"} {
 		if code, text, _ := get("GET", path); code == 200 {
@@ -84,7 +93,7 @@ func TestSite(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	s := &Site{captures: []string{"a \"b\".pcap"}, secret: "GUESSME"}
 	address := s.Address(netip.MustParseAddrPort("127.0.0.1:80"))
-	argument, remove, err := s.handOver(address)
+	argument, remove, err := handOver(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +112,7 @@ func TestHandOver(t *testing.T) {
 	if remove(); exists(filepath.Dir(argument)) {
 		t.Error("the file is left")
 	}
-	empty := &Site{secret: "GUESSME"}
-	if argument, _, err := empty.handOver("http://127.0.0.1:80/"); err != nil || argument != "http://127.0.0.1:80/" {
+	if argument, _, err := handOver("http://127.0.0.1:80/"); err != nil || argument != "http://127.0.0.1:80/" {
 		t.Errorf("without captures the browser is started with %s, %v", argument, err)
 	}
 }
