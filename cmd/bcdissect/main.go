@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/inconshreveable/mousetrap"
 	"github.com/spf13/cobra"
@@ -17,16 +18,30 @@ import (
 
 func main() {
 	collectLater()
-	// Started from the Explorer, cobra would say that this is a command line
-	// tool and wait; a file dropped on the program has to be read instead.
+	// Started by a double click, cobra would say that this is a command line
+	// tool and wait; the page for players has to open instead.
 	cobra.MousetrapHelpText = "" //nolint:reassign // cobra has no other way to say it
 	shown, restore := cli.OpenDisplay(os.Stdout, os.Stderr)
-	code := run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Display: shown, Abort: abort, Process: true})
+	args, explorer := os.Args[1:], mousetrap.StartedByExplorer()
+	home := (explorer || cli.OwnConsole() && cli.IsTerminal(os.Stdin)) && onlyFiles(args)
+	if home {
+		args = append([]string{"home"}, args...)
+	}
+	code := run(args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Display: shown, Abort: abort, Process: true})
 	restore()
-	if mousetrap.StartedByExplorer() { // the window would close before anything could be read
+	if explorer && !home || home && code != cli.ExitOK { // the window would close before anything could be read
 		awaitKey()
 	}
 	os.Exit(code)
+}
+
+// onlyFiles reports whether arguments are those of a double click, which has none, or
+// of captures dropped on the program.
+func onlyFiles(args []string) bool {
+	return !slices.ContainsFunc(args, func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || info.IsDir()
+	})
 }
 
 // collectLater lets the heap grow to 12 MB instead of 4 before the first garbage

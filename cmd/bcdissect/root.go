@@ -149,7 +149,7 @@ watch, a score sheet, and a line for every message between players and host.`,
 		cmd.AddCommand(commands...)
 	}
 	add("Watch a match", newDemo(s), newSession(s), newLeague(s), newWeb(s))
-	add("Record a game", newProxy(s), newLive(s), newInterfaces(s))
+	add("Record a game", newHome(s), newProxy(s), newLive(s), newInterfaces(s))
 	add("Inspect messages", newRead(s), newBrowse(s), newStats(s), newWireshark(s), newOpcodes(s), newDecode(s), newEncode(s))
 	add("Run a server", newRelay(s), newQuery(s))
 	add("Test a server", newConform(s), newBots(s), newReplay(s), newMeasure(s), newDiff(s))

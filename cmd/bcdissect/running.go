@@ -1,7 +1,6 @@
 package main
 
 import (
-	"runtime"
 	"slices"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/watch"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/dashboard"
@@ -98,8 +96,7 @@ func (r *running) record(f *cli.Common, to *server.Recorder, name, what string, 
 	if r.recording.Name == "" {
 		return nil
 	}
-	o := capture.WriterOptions{System: runtime.GOOS, Interface: name, Description: what + ", in packets made for the recording"}
-	file, err := r.recording.Open(f.Output, capture.DatagramOptions(o), append(inputs, f.Defined...)...)
+	file, err := r.recording.OpenDatagrams(f.Output, name, what, append(inputs, f.Defined...)...)
 	if err == nil {
 		to.Record(file)
 	}

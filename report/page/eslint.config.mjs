@@ -7,6 +7,7 @@ const page = ['report/page/data.js', 'report/page/shapes.js', 'report/page/scene
 const scripts = [
   [...page, 'report/page/begin.js', 'cmd/web/site/list.js', 'cmd/web/site/web.js'],
   [...page, 'cmd/internal/livepage/site/merge.js', 'cmd/internal/livepage/site/live.js'],
+  [...page, 'cmd/internal/home/page/home.js'],
   ['cmd/internal/livepage/site/merge.js', 'cmd/internal/livepage/site/overlay.js'],
   ['cmd/web/site/files.js', 'cmd/web/site/worker.js'],
   ['cmd/web/site/sw.js'],
@@ -14,7 +15,7 @@ const scripts = [
 const names = new Map(scripts.flat().map((name) => [name, [...readFileSync(name, 'utf8').matchAll(/^(?:const|let|class|function|async function) (\w+)/gm)].map((m) => m[1])]));
 
 const browser = ['addEventListener', 'atob', 'Blob', 'clearTimeout', 'EventSource', 'setInterval', 'DecompressionStream', 'devicePixelRatio', 'document', 'getComputedStyle', 'history', 'innerHeight', 'innerWidth',
-  'location', 'matchMedia', 'Node', 'performance', 'requestAnimationFrame', 'ResizeObserver', 'Response', 'scrollTo', 'setTimeout', 'URLSearchParams', 'window',
+  'location', 'matchMedia', 'Node', 'performance', 'requestAnimationFrame', 'ResizeObserver', 'Response', 'scrollTo', 'sessionStorage', 'setTimeout', 'URLSearchParams', 'window',
   'caches', 'clients', 'console', 'fetch', 'File', 'FileReaderSync', 'globalThis', 'MessageChannel', 'navigator', 'postMessage', 'registration', 'skipWaiting', 'TextDecoder', 'URL', 'WebAssembly', 'Worker',
   'bcdissect', 'Go']; // the last two are the program and Go's support script
 const readonly = (list) => Object.fromEntries(list.map((name) => [name, 'readonly']));

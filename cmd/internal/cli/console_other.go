@@ -6,3 +6,6 @@ import "os"
 
 // openConsole finds nothing that is off: terminals elsewhere know ANSI.
 func openConsole(_, _ *os.File) (d Display, restore func()) { return Display{}, func() {} }
+
+// OwnConsole is false: only Windows gives a program a console of its own.
+func OwnConsole() bool { return false }

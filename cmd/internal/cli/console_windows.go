@@ -61,3 +61,17 @@ func rasterFont(console windows.Handle) bool {
 	ok, _, _ := getFont.Call(uintptr(console), 0, uintptr(unsafe.Pointer(&info))) // an error is told by ok, too
 	return ok != 0 && info.height > 0 && info.family&trueType == 0
 }
+
+var listProcesses = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetConsoleProcessList")
+
+// OwnConsole reports whether the console was made for this program: no shell and no
+// other program has it. A double click does so, also in other file managers than the
+// Explorer.
+func OwnConsole() bool {
+	if listProcesses.Find() != nil {
+		return false
+	}
+	var ids [2]uint32
+	n, _, _ := listProcesses.Call(uintptr(unsafe.Pointer(&ids[0])), uintptr(len(ids))) // 0 without a console
+	return n == 1
+}

@@ -111,6 +111,13 @@ func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...stri
 	return w, nil
 }
 
+// OpenDatagrams is Open for the datagrams of an interface: what is traffic between
+// whom.
+func (r *Recording) OpenDatagrams(output, name, what string, inputs ...string) (capture.FileWriter, error) {
+	o := capture.WriterOptions{System: runtime.GOOS, Interface: name, Description: what + ", in packets made for the recording"}
+	return r.Open(output, capture.DatagramOptions(o), inputs...)
+}
+
 // notOverwritten returns the error of creating a file, with the remedy if the
 // file holds something.
 func notOverwritten(err error) error {

@@ -592,6 +592,18 @@ func (p *Proxy) Counts() Counts {
 	}
 }
 
+// Playing returns the number of clients that do more than ask for servers.
+func (p *Proxy) Playing() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.clients {
+		if c.plays {
+			n++
+		}
+	}
+	return n
+}
+
 // counters returns the counters for the end of a recording.
 func (p *Proxy) counters() capture.Counters {
 	c := p.Counts()

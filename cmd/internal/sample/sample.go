@@ -23,10 +23,15 @@ func Write() (name string, remove func(), err error) {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) } // leftover files are not worth an error
-	name = filepath.Join(dir, "demo.pcap.gz")
-	if err := os.WriteFile(name, match, private.Mode); err != nil {
+	if name, err = WriteTo(dir); err != nil {
 		remove()
 		return "", nil, err
 	}
 	return name, remove, nil
+}
+
+// WriteTo writes the match to a file in a folder.
+func WriteTo(dir string) (name string, err error) {
+	name = filepath.Join(dir, "demo.pcap.gz")
+	return name, os.WriteFile(name, match, private.Mode)
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // ErrAbsent is the error of a program that was built without the site.
-var ErrAbsent = errors.New("web: this program was built without the page; use a released one, or build it with make build")
+var ErrAbsent = errors.New("this program was built without the page; use a released one, or build it with make build")
 
 // A Site is a handler of requests for the page, and for some captures.
 type Site struct {

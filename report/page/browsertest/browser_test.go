@@ -147,6 +147,12 @@ func (p *tab) load(url, own string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate(url))
 	p.until(`"ready" in document.documentElement.dataset`)
+	p.keeps(own)
+}
+
+// keeps checks, when the test ends, that the page has asked for nothing but what begins
+// with own, and has complained of nothing.
+func (p *tab) keeps(own string) {
 	p.t.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

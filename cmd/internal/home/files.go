@@ -1,0 +1,240 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/sample"
+	"github.com/bcdissect/bcdissect/cmd/internal/viewer"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// mostFiles bounds the list of recordings.
+const mostFiles = 200
+
+// A file is a recording in the list.
+type file struct {
+	Name  string `json:"name"`
+	Shown string `json:"shown"` // the name without control characters
+	Bytes int64  `json:"bytes"`
+	Time  int64  `json:"time"` // of the last change, in milliseconds since 1970
+}
+
+// captureName matches the names of captures.
+var captureName = regexp.MustCompile(`(?i)\.(pcap|pcapng|cap)(\.gz|\.zst)?$`)
+
+// recordings lists the folder, the latest first, and counts what it leaves out.
+func (h *Home) recordings() (all []file, more int) {
+	entries, _ := os.ReadDir(h.folder) // there may be no folder yet
+	all = []file{}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && captureName.MatchString(e.Name()) {
+			all = append(all, file{e.Name(), report.Escape(e.Name()), info.Size(), info.ModTime().UnixMilli()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b file) int { return int(min(max(b.Time-a.Time, -1), 1)) })
+	if len(all) > mostFiles {
+		all, more = all[:mostFiles], len(all)-mostFiles
+	}
+	return all, more
+}
+
+// An opening is the address of the page for captures with those that could be opened,
+// and a sentence about each that could not.
+type opening struct {
+	View    string   `json:"view,omitempty"`
+	Remarks []string `json:"remarks,omitempty"`
+}
+
+// unquote removes what comes along with a pasted path.
+func unquote(text string) string {
+	text = strings.TrimSpace(text)
+	if n := len(text) - 1; n > 0 && (text[0] == '"' || text[0] == '\'') && text[n] == text[0] {
+		text = text[1:n]
+	}
+	return strings.TrimSpace(text)
+}
+
+// path returns the file that a name is of: one in the folder of recordings, or anywhere.
+func (h *Home) path(name string) string {
+	if name = unquote(name); filepath.Base(name) == name {
+		return filepath.Join(h.folder, name)
+	}
+	return name
+}
+
+// captures returns the files of names that are captures, and remarks on the others.
+func (h *Home) captures(names []string) (good, remarks []string) {
+	for _, name := range names {
+		path := h.path(name)
+		if err := check(path); err != nil {
+			// The folder says nothing new, and makes the sentence long.
+			remarks = append(remarks, report.Escape(strings.ReplaceAll(err.Error(), path, filepath.Base(path))))
+			continue
+		}
+		good = append(good, path)
+	}
+	return good, remarks
+}
+
+// check says why a file cannot be opened as a capture.
+func check(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return cli.PlainPath(path, err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: not a file; choose a capture", path)
+	}
+	src, err := capture.OpenAll([]string{path}, nil)
+	if err != nil {
+		return err
+	}
+	_ = src.Close() // nothing was written
+	return nil
+}
+
+// open opens captures together: the parts of a recording in their order, and each
+// once.
+func (h *Home) open(names []string) (*opening, error) {
+	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return unquote(name) == "" }) {
+		return nil, errors.New("choose a recording, or type or paste the path of a capture")
+	}
+	good, remarks := h.captures(names)
+	o := &opening{Remarks: remarks}
+	if len(good) == 0 {
+		return nil, errors.New(strings.Join(remarks, "\n"))
+	}
+	groups, copies := dissect.Recordings(dissect.Config{}, good)
+	for _, name := range good {
+		if first, ok := copies[name]; ok {
+			o.Remarks = append(o.Remarks, report.Escape(fmt.Sprintf("%s has the same bytes as %s; it counts once", filepath.Base(name), filepath.Base(first))))
+		}
+	}
+	o.View = "view/" + h.view.Add(slices.Concat(groups...))
+	return o, nil
+}
+
+// Open opens the captures that were named when the program was started.
+func (h *Home) Open(names []string) {
+	for i, name := range names { // a name without a folder is one in the present folder
+		if path, err := filepath.Abs(name); err == nil {
+			names[i] = path
+		}
+	}
+	o, err := h.open(names)
+	if err != nil {
+		o = &opening{Remarks: strings.Split(err.Error(), "\n")}
+	}
+	for _, text := range o.Remarks {
+		h.log.Say("%s", text)
+	}
+	h.mu.Lock()
+	h.opened = *o
+	h.mu.Unlock()
+}
+
+// scratch returns a new folder for a capture, which goes with the program.
+func (h *Home) scratch() (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.dropped == "" {
+		dir, err := os.MkdirTemp("", "bcdissect-*")
+		if err != nil {
+			return "", err
+		}
+		h.dropped = dir
+	}
+	h.drops++
+	dir := filepath.Join(h.dropped, strconv.Itoa(h.drops))
+	return dir, os.Mkdir(dir, 0o700)
+}
+
+// sample opens the match that is in the program.
+func (h *Home) sample() (*opening, error) {
+	dir, err := h.scratch()
+	if err != nil {
+		return nil, err
+	}
+	name, err := sample.WriteTo(dir)
+	if err != nil {
+		return nil, err
+	}
+	return h.open([]string{name})
+}
+
+// unusable matches the characters that names of files on Windows cannot have.
+var unusable = regexp.MustCompile(`[\x00-\x1f<>:"/\\|?*]`)
+
+// drop keeps a capture that was dropped on the page. The answer has its path.
+func (h *Home) drop(w http.ResponseWriter, r *http.Request) {
+	if !h.allowed(w, r) {
+		return
+	}
+	answer(w, func() (any, error) {
+		dir, err := h.scratch()
+		if err != nil {
+			return nil, err
+		}
+		name := unusable.ReplaceAllString(r.URL.Query().Get("name"), "_")
+		if strings.Trim(name, ". ") == "" {
+			name = "capture"
+		}
+		path := filepath.Join(dir, name)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, cli.PlainPath(name, err)
+		}
+		_, err = io.Copy(f, http.MaxBytesReader(w, r.Body, largestCapture))
+		if err = errors.Join(err, f.Close()); err != nil {
+			_ = os.RemoveAll(dir) // the error that matters is known
+			return nil, fmt.Errorf("%s could not be taken: %w", name, cli.Plain(err))
+		}
+		return map[string]string{"path": path}, nil
+	})
+}
+
+// A copied is an anonymous copy, and what was replaced in it.
+type copied struct {
+	File  string `json:"file"`
+	Notes string `json:"notes"`
+}
+
+// anonymous writes an anonymous copy of a capture to the folder of recordings.
+func (h *Home) anonymous(names []string) (*copied, error) {
+	good, remarks := h.captures(names)
+	if len(good) != 1 {
+		return nil, errors.New(strings.Join(append(remarks, "choose one recording"), "\n"))
+	}
+	if err := h.makeFolder(); err != nil {
+		return nil, err
+	}
+	base := filepath.Base(good[0])
+	name := captureName.ReplaceAllString(base, "") + ".anonymous.pcapng"
+	draft, err := cli.CreateDraft(filepath.Join(h.folder, name), true, cli.Streams{Graceful: true})
+	if err != nil {
+		return nil, err
+	}
+	notes, err := viewer.Save(draft, viewer.Choice{Form: viewer.FormAnonymous, Name: name}, good, func(int64, int64) {})
+	if err = errors.Join(err, draft.Close()); err != nil {
+		draft.Discard()
+		return nil, err
+	}
+	if err := draft.Accept(); err != nil {
+		return nil, err
+	}
+	h.log.Say("an anonymous copy of %s is in %s", base, name)
+	return &copied{report.Escape(name), notes}, nil
+}

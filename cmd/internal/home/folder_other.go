@@ -1,0 +1,22 @@
+//go:build !windows
+
+package home
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// documents returns the folder with the user's documents, or the user's own folder if
+// it has none.
+func documents() (string, error) {
+	own, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(own, "Documents")
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return name, nil
+	}
+	return own, nil
+}

@@ -1,0 +1,172 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/proxy"
+	"github.com/bcdissect/bcdissect/cmd/internal/query"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// mostPorts is the number of ports that are tried for the game to join: the first may
+// be taken by a host on this computer.
+const mostPorts = 10
+
+// A recording is a proxy that records a game.
+type recording struct {
+	server string
+	file   string
+	began  time.Time
+	proxy  *proxy.Proxy
+	end    func() // waits until the recording is complete
+	ended  chan struct{}
+
+	took time.Duration // once it has ended
+	err  error
+}
+
+// A status describes a recording.
+type status struct {
+	Running   bool    `json:"running"`
+	Server    string  `json:"server"`
+	Join      string  `json:"join"` // what to type in the game
+	File      string  `json:"file"`
+	Seconds   float64 `json:"seconds"`
+	Playing   int     `json:"playing"`   // games on this computer that play
+	Datagrams int64   `json:"datagrams"` // in both directions
+	Bytes     int64   `json:"bytes"`     // of the file
+	Error     string  `json:"error,omitempty"`
+}
+
+// running returns the recording, nil if there is none.
+func (h *Home) running() *recording {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.tape == nil || h.tape.over() {
+		return nil
+	}
+	return h.tape
+}
+
+// over reports whether a recording has ended.
+func (r *recording) over() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// record begins to record a game on a server.
+func (h *Home) record(ctx context.Context, name string) error {
+	if !h.starting.TryLock() {
+		return errors.New("a recording is being started")
+	}
+	defer h.starting.Unlock()
+	if h.running() != nil {
+		return errors.New("a recording is running; stop it first")
+	}
+	name = unquote(name)
+	if name == "" {
+		return errors.New("choose a server, or type its name or address")
+	}
+	target, err := proxy.ParseTarget(name)
+	if err != nil {
+		return err
+	}
+	var listen []string
+	for port := range mostPorts {
+		listen = append(listen, strconv.Itoa(query.FirstPort+port))
+	}
+	p, err := proxy.Open(ctx, target, listen...)
+	if err != nil {
+		return err
+	}
+	p.Log = h.log
+	r := &recording{server: target.String(), began: time.Now(), proxy: p, ended: make(chan struct{})}
+	if err := h.write(r); err != nil {
+		p.Close()
+		return err
+	}
+	p.Greet()
+	h.log.Say("recording in %s", r.file)
+	h.remember(name)
+	stop := make(chan struct{})
+	r.end = sync.OnceFunc(func() { close(stop); <-r.ended })
+	go func() {
+		defer cli.Guard()
+		r.err = p.Serve(stop)
+		r.took = time.Since(r.began)
+		close(r.ended)
+		if r.err != nil {
+			h.log.Say("%v", r.err)
+		}
+	}()
+	h.mu.Lock()
+	h.tape = r
+	h.mu.Unlock()
+	return nil
+}
+
+// odd matches the characters of servers that are not for the names of files.
+var odd = regexp.MustCompile(`[^\pL\pN.-]+`)
+
+// write creates the file of a recording, which is named by its time and server.
+func (h *Home) write(r *recording) error {
+	if err := h.makeFolder(); err != nil {
+		return err
+	}
+	server := odd.ReplaceAllString(strings.TrimSuffix(r.server, ":"+query.DefaultPort), "-")
+	r.file = filepath.Join(h.folder, r.began.Format("2006-01-02 15.04.05 ")+server+".pcapng")
+	file, err := (&cli.Recording{Name: r.file}).OpenDatagrams("", "proxy", "traffic between clients and host")
+	if err != nil {
+		return fmt.Errorf("nothing can be recorded: %w", err)
+	}
+	r.proxy.Record(file)
+	return nil
+}
+
+// stop ends the recording and opens its match.
+func (h *Home) stop() (*opening, error) {
+	h.mu.Lock()
+	r := h.tape
+	h.mu.Unlock()
+	if r == nil {
+		return nil, errors.New("nothing is being recorded")
+	}
+	r.end()
+	if r.err != nil {
+		return nil, r.err
+	}
+	return h.open([]string{r.file})
+}
+
+// status describes a recording for the page.
+func (r *recording) status() *status {
+	c := r.proxy.Counts()
+	s := &status{
+		Running: !r.over(), Server: report.Escape(r.server), Join: r.proxy.Join(), File: report.Escape(filepath.Base(r.file)),
+		Datagrams: c.FromClients + c.FromHost, Playing: r.proxy.Playing(), Seconds: time.Since(r.began).Seconds(),
+	}
+	if info, err := os.Stat(r.file); err == nil {
+		s.Bytes = info.Size()
+	}
+	if !s.Running {
+		s.Seconds = r.took.Seconds()
+		if r.err != nil {
+			s.Error = report.Escape(r.err.Error())
+		}
+	}
+	return s
+}

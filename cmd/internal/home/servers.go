@@ -1,0 +1,120 @@
+package home
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/query"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// mostServers bounds the servers that are remembered.
+const mostServers = 12
+
+// used returns the servers that were used before, the last one first.
+func (h *Home) used() []string {
+	text, _ := os.ReadFile(h.servers) // there may be no file yet
+	all := []string{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && len(all) < mostServers {
+			all = append(all, report.Escape(line))
+		}
+	}
+	return all
+}
+
+// remember puts a server at the front of those that were used.
+func (h *Home) remember(server string) {
+	if h.servers == "" {
+		return
+	}
+	all := slices.DeleteFunc(h.used(), func(s string) bool { return strings.EqualFold(s, server) })
+	all = append([]string{server}, all...)
+	err := os.MkdirAll(filepath.Dir(h.servers), 0o700)
+	if err == nil {
+		err = os.WriteFile(h.servers, []byte(strings.Join(all[:min(len(all), mostServers)], "\n")+"\n"), 0o600)
+	}
+	if err != nil {
+		h.log.Say("the server is not remembered: %v", cli.PlainPath(h.servers, err))
+	}
+}
+
+// A server is one that was found or used before.
+type server struct {
+	Host    string   `json:"host"`
+	Used    bool     `json:"used"`
+	Name    string   `json:"name,omitempty"`
+	Map     string   `json:"map,omitempty"`
+	Players *int     `json:"players,omitempty"`
+	Limit   *int     `json:"limit,omitempty"`
+	Names   []string `json:"names,omitempty"`
+	Trip    float64  `json:"trip,omitempty"` // in milliseconds
+	Error   string   `json:"error,omitempty"`
+}
+
+// A search is what came of looking for servers.
+type search struct {
+	Servers []server `json:"servers"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// look asks the local network, and the servers that were used before.
+func (h *Home) look(ctx context.Context) (*search, error) {
+	o := query.Options{Timeout: time.Second, Retries: 1}
+	names, hosts := h.used(), []string{}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		host, err := query.WithPort(name)
+		if err == nil {
+			hosts = append(hosts, host)
+		}
+		return err != nil
+	})
+	var known, found []query.Result
+	var err error
+	var both sync.WaitGroup
+	both.Go(func() {
+		defer cli.Guard()
+		known = query.All(ctx, hosts, o)
+	})
+	both.Go(func() {
+		defer cli.Guard()
+		found, _, err = query.LAN(ctx, query.Networks(), o)
+	})
+	both.Wait()
+	s := &search{Servers: []server{}}
+	if err != nil {
+		s.Error = report.Escape("the local network could not be asked: " + cli.Plain(err).Error())
+	}
+	for i := range known {
+		s.Servers = append(s.Servers, describe(&known[i], names[i], true))
+	}
+	for i := range found {
+		if !slices.ContainsFunc(known, func(r query.Result) bool { return r.Addr == found[i].Addr }) {
+			s.Servers = append(s.Servers, describe(&found[i], strings.TrimSuffix(found[i].Host, ":"+query.DefaultPort), false))
+		}
+	}
+	return s, nil
+}
+
+// describe prepares a server's answer for the page.
+func describe(r *query.Result, name string, used bool) server {
+	d := query.Describe(r)
+	text := func(t *wire.Untrusted) string {
+		if t == nil {
+			return ""
+		}
+		return t.String()
+	}
+	s := server{Host: name, Used: used, Name: text(d.Name), Map: text(d.Map), Players: d.Players, Limit: d.Limit, Trip: d.RoundTrip, Error: report.Escape(d.Error)}
+	for _, player := range d.PlayerNames {
+		s.Names = append(s.Names, player.String())
+	}
+	return s
+}
