@@ -3,8 +3,9 @@
 //
 // A [Builder] folds records into matches; the types here are the result. All
 // reports read them: text, JSON, the web page, the flight recording, and the
-// dashboard. Every item names the frame that shows it. A value that the capture
-// does not give is nil or absent; zero means zero.
+// dashboard. Every item names the frame that shows it, or 0 if only another
+// recording of the match does. A value that the capture does not give is nil or
+// absent; zero means zero.
 //
 // Times are seconds since the first frame of the capture. Distances are game
 // units. A reference to a player is an index into Match.Players. Text is from

@@ -269,7 +269,7 @@ func (m *Match) Recorded() wire.Untrusted {
 		}
 		text += ")"
 	}
-	return text + "; ships, kills and chat are from the first"
+	return text + "; all that the first shows is from there, and the others fill its gaps"
 }
 
 // unsure reports whether a player's name is not known, or only that of a ship.
@@ -346,6 +346,7 @@ func (m *Match) confirm(o *Match, files []string, ahead float64) {
 		}
 	}
 	m.endLeft()
+	(&filler{to: m, from: o, at: at, later: later}).fill()
 	if known := m.Result.Value != Unknown && o.Result.Value != Unknown; known {
 		place.Agrees = m.Result.Value == o.Result.Value && slices.Equal(m.Result.Winners, here(o.Result.Winners))
 	}

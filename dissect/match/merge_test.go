@@ -120,6 +120,62 @@ func TestMergeApart(t *testing.T) {
 	}
 }
 
+// TestMergeFills has a recording with gaps in it, and another one of the same place
+// and time that shows all.
+func TestMergeFills(t *testing.T) {
+	battle := func() *match.Match {
+		s := newStage(t)
+		for line := range strings.SplitSeq(duel+"Ann launches Ben\nAnn reports Ben\nBen flies\nBen launches Ann\nBen reports Ann\nAnn flies\nAnn reports Ben\nhost ends 1\nBen flies\nAnn reports Ben", "\n") {
+			s.play(line)
+		}
+		m := s.b.Matches()[0]
+		m.Chat = []match.Talk{{T: 6, Frame: 7, Player: 0, Text: "gg"}, {T: 7, Frame: 8, Player: 1, Text: "gg"}}
+		return m
+	}
+	whole, gaps := battle(), battle()
+	if len(gaps.Kills) != 4 || gaps.Kills[1].Weapon == "" || !gaps.Kills[3].After {
+		t.Fatalf("the battle has the kills %+v", gaps.Kills)
+	}
+	gaps.Chat = gaps.Chat[1:]
+	gaps.Kills = gaps.Kills[1:2] // Ann's kills are missing, and the weapon of Ben's
+	gaps.Kills[0].Weapon = ""
+	gaps.Players[0].Kills, gaps.Players[1].Deaths = 0, 0
+	gaps.Leaders, gaps.Result.Winner, gaps.Result.Winners = []int{1}, 1, []int{1}
+	got := match.Merge([]match.Recording{{Files: []string{"gaps"}, Matches: []*match.Match{gaps}}, {Files: []string{"whole"}, Matches: []*match.Match{whole}}})
+	if len(got) != 1 || got[0] != gaps {
+		t.Fatalf("got %d matches", len(got))
+	}
+	if b := outcomes(got)[0]; b != "winner: Ann won; time up; kills; Ann 2/1 won; Ben 1/2" {
+		t.Errorf("got %s", b)
+	}
+	var said []string
+	for i := range gaps.Kills {
+		k := &gaps.Kills[i]
+		said = append(said, fmt.Sprintf("%v in frame %d, after the end: %v", gaps.Tell(k).Raw(), k.Frame, k.After))
+	}
+	want := []string{
+		"Ann destroys Ben's Akira with torpedo at 0 units in frame 0, after the end: false",
+		"Ben destroys Ann's Akira with torpedo in frame 9, after the end: false",
+		"Ann destroys Ben's Akira in frame 0, after the end: false",
+		"Ann destroys Ben's Akira in frame 0, after the end: true",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("got %q", said)
+	}
+	if c := gaps.Chat; len(c) != 2 || c[0].Player != 0 || c[0].Frame != 0 || c[1].Frame != 8 {
+		t.Errorf("got the chat %+v", c)
+	}
+	events := 0
+	for _, e := range gaps.Events {
+		if e.Text.Raw() == "Ben destroys Ann's Akira with torpedo" || e.Text.Raw() == "Ann: gg" {
+			events++
+		}
+	}
+	if events != 2 {
+		t.Errorf("got the events %v", gaps.Events)
+	}
+}
+
 // TestMergeEmpty: a match in which nobody is known to have played keeps its end.
 func TestMergeEmpty(t *testing.T) {
 	recording := func(file string) match.Recording {

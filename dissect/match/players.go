@@ -224,11 +224,16 @@ func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
 	if g.room(itemChat) {
 		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: text, Team: team})
 	}
+	g.event(frame, EventChat, p, g.m.Said(&Talk{Player: p, Text: text, Team: team}))
+}
+
+// Said returns a line of chat with its writer.
+func (m *Match) Said(c *Talk) wire.Untrusted {
 	to := wire.Untrusted(": ")
-	if team {
+	if c.Team {
 		to = " (team): "
 	}
-	g.event(frame, EventChat, p, g.m.NameOf(p)+to+text)
+	return m.NameOf(c.Player) + to + c.Text
 }
 
 // captured returns how many players have a connection in the capture.

@@ -35,7 +35,7 @@ const goRow = (app, t, lead, props, ...cells) => h('tr', { class: 'go', onclick:
 // frameOf is the number of a frame, which leads to its messages where they are shown.
 const frameOf = (app, m, { frame }) => (app.toFrame
   ? h('button', { type: 'button', class: 'time', 'aria-label': `Messages of frame ${frame}`, onclick: (e) => { e.stopPropagation(); app.toFrame(m, frame); } }, String(frame))
-  : String(frame));
+  : String(frame || ''));
 
 // topMark marks the player or the team at the top.
 const topMark = (m) => {

@@ -370,7 +370,7 @@ func (s *sessionPage) kills(m *match.Match, head string, all []match.Kill) {
 		if len(k.Assists) > 0 {
 			unhelped = ""
 		}
-		addRow(table, match.Minutes(k.T), m.Tell(k).String(), s.assists(m, k), strconv.Itoa(k.Frame))
+		addRow(table, match.Minutes(k.T), m.Tell(k).String(), s.assists(m, k), frameText(k.Frame))
 	}
 	s.table(table, unhelped)
 	s.rest(len(all), sessionKills)
@@ -409,15 +409,20 @@ func (s *sessionPage) chat(m *match.Match) {
 	s.rest(len(m.Chat), sessionChat)
 }
 
+// frameText returns the number of a frame, if the recording has it.
+func frameText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
 // happened lists everything that happened.
 func (s *sessionPage) happened(m *match.Match) {
 	s.head("Events")
 	for i := range m.Events {
 		e := &m.Events[i]
-		frame := ""
-		if e.Frame > 0 {
-			frame = strconv.Itoa(e.Frame)
-		}
+		frame := frameText(e.Frame)
 		times := ""
 		if e.Times > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Times)

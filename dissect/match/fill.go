@@ -1,0 +1,177 @@
+package match
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// A filler fills the gaps of a match with what another recording of it shows.
+type filler struct {
+	to, from *Match
+	at       []int   // players of the other recording in this one, or negative
+	later    float64 // seconds to add to its times
+	told     map[loss]int
+}
+
+// A loss is what finds the event of a kill.
+type loss struct{ frame, victim int }
+
+// fill adds chat and losses that this recording lacks, and weapons of kills. What it
+// adds has no frame, since that is one of another file.
+func (f *filler) fill() {
+	f.chat()
+	defer func() {
+		slices.SortStableFunc(f.to.Events, func(a, b Event) int { return cmp.Compare(a.T, b.T) })
+	}()
+	if f.kills() && f.to.Result.Rests == ByKills {
+		f.to.Result.Winner, f.to.Result.Team, f.to.Result.Winners, f.to.Result.Value = NoPlayer, -1, nil, Unknown
+		f.to.lead()
+		f.to.Result.settle(f.to)
+	}
+}
+
+// player returns the index of a player of the other recording here.
+func (f *filler) player(i int) int {
+	if i < 0 || i >= len(f.at) || f.at[i] < 0 {
+		return NoPlayer
+	}
+	return f.at[i]
+}
+
+// seen are the times of what a recording shows, by what makes it the same as in
+// another one. Times rise.
+type seen map[string][]sight
+
+type sight struct {
+	t float64
+	i int
+}
+
+// take returns the first that is not long before and after a time, and was not
+// taken before, or -1.
+func (s seen) take(key string, t float64) int {
+	all := s[key]
+	for len(all) > 0 && all[0].t < t-delay {
+		all = all[1:]
+	}
+	found := -1
+	if len(all) > 0 && all[0].t <= t+delay {
+		found, all = all[0].i, all[1:]
+	}
+	s[key] = all
+	return found
+}
+
+// chatKey is what tells a line of chat of a player from others.
+func chatKey(c *Talk, player int) string {
+	return digits(player) + strconv.FormatBool(c.Team) + c.Text.Raw()
+}
+
+// chat adds lines of chat.
+func (f *filler) chat() {
+	here := seen{}
+	for i := range f.to.Chat {
+		key := chatKey(&f.to.Chat[i], f.to.Chat[i].Player)
+		here[key] = append(here[key], sight{f.to.Chat[i].T, i})
+	}
+	for i := range f.from.Chat {
+		c := f.from.Chat[i]
+		c.T += f.later
+		c.Player = f.player(c.Player)
+		if c.Player == NoPlayer || here.take(chatKey(&c, c.Player), c.T) >= 0 || here.take(chatKey(&c, NoPlayer), c.T) >= 0 || len(f.to.Chat) >= MaxChat {
+			continue
+		}
+		c.Frame = 0
+		f.to.Chat = append(f.to.Chat, c)
+		f.add(Event{T: c.T, Kind: EventChat, Player: c.Player, Text: f.to.Said(&c)})
+	}
+	slices.SortStableFunc(f.to.Chat, func(a, b Talk) int { return cmp.Compare(a.T, b.T) })
+}
+
+// kills adds losses, and the weapons of those that both recordings show. It reports
+// whether it added one that counts.
+func (f *filler) kills() (counts bool) {
+	here := seen{}
+	for i := range f.to.Kills {
+		key := digits(f.to.Kills[i].Victim)
+		here[key] = append(here[key], sight{f.to.Kills[i].T, i})
+	}
+	for i := range f.from.Kills {
+		k := f.from.Kills[i]
+		killed := k.Killer != NoPlayer
+		k.T += f.later
+		k.Victim, k.Killer = f.player(k.Victim), f.player(k.Killer)
+		if n := here.take(digits(k.Victim), k.T); n >= 0 {
+			if same := &f.to.Kills[n]; same.Weapon == "" && same.Killer == k.Killer {
+				same.Weapon = k.Weapon
+				f.retell(same)
+			}
+			continue
+		}
+		if k.Victim == NoPlayer || killed && k.Killer == NoPlayer || len(f.to.Kills) >= MaxKills {
+			continue
+		}
+		k.Frame, k.Life, k.Assists = 0, f.life(k.Life), nil
+		if k.After = f.to.Over != nil && k.T > *f.to.Over; !k.After {
+			counts = true
+			f.count(&k)
+		}
+		f.to.Kills = append(f.to.Kills, k)
+		kind := EventLoss
+		if killed {
+			kind = EventKill
+		}
+		f.add(Event{T: k.T, Kind: kind, Player: k.Victim, Text: f.to.Tell(&k)})
+	}
+	slices.SortStableFunc(f.to.Kills, func(a, b Kill) int { return cmp.Compare(a.T, b.T) })
+	return counts
+}
+
+// retell writes the event of a kill anew.
+func (f *filler) retell(k *Kill) {
+	if f.told == nil {
+		f.told = map[loss]int{}
+		for i := range f.to.Events {
+			if e := &f.to.Events[i]; e.Kind == EventKill || e.Kind == EventLoss {
+				f.told[loss{e.Frame, e.Player}] = i
+			}
+		}
+	}
+	if i, ok := f.told[loss{k.Frame, k.Victim}]; ok {
+		f.to.Events[i].Text = f.to.Tell(k)
+	}
+}
+
+// count adds a loss to the numbers of its players.
+func (f *filler) count(k *Kill) {
+	all := f.to.Players
+	all[k.Victim].Deaths++
+	switch {
+	case k.Killer == NoPlayer || k.Killer == k.Victim:
+	case k.Friendly:
+		all[k.Killer].TeamKills++
+	default:
+		all[k.Killer].Kills++
+	}
+	for _, i := range []int{k.Victim, k.Killer} {
+		f.to.Result.Differs = f.to.Result.Differs || i != NoPlayer && all[i].Differs()
+	}
+}
+
+// life returns the ship of the other recording here.
+func (f *filler) life(i int) int {
+	if i < 0 {
+		return NoLife
+	}
+	o := &f.from.Lives[i]
+	return slices.IndexFunc(f.to.Lives, func(l Life) bool { return l.Object == o.Object && math.Abs(l.Begin-o.Begin-f.later) <= delay })
+}
+
+// add adds an event. They are put in order when all are there.
+func (f *filler) add(e Event) {
+	if len(f.to.Events) < MaxEvents {
+		f.to.Events = append(f.to.Events, e)
+	}
+}
