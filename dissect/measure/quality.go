@@ -92,7 +92,7 @@ func Words(rtt time.Duration, lost, resent int64) string {
 	}
 	text += fmt.Sprintf(", %d lost", lost)
 	if resent > 0 {
-		text += fmt.Sprintf(", %d sent again", resent)
+		text += fmt.Sprintf(", %d resent", resent)
 	}
 	return text
 }

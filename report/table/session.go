@@ -442,7 +442,7 @@ func (s *sessionPage) lines(m *match.Match) {
 	if len(m.Lines) == 0 {
 		return
 	}
-	s.head("Lines")
+	s.head("Connections")
 	for i := range m.Lines {
 		l := &m.Lines[i]
 		s.flow("  ", s.name(m, l.Player)+": "+report.Escape(l.Verdict), normal)
