@@ -24,7 +24,7 @@ function score(m) {
   all.sort((a, b) => (b.p.score ?? 0) - (a.p.score ?? 0) || b.p.kills - a.p.kills || a.p.deaths - b.p.deaths);
   const row = (name, ...cells) => e('div', points ? 'row' : 'row short', name, ...cells.map((c) => e('span', '', String(c))));
   if (!all.length) return [];
-  const head = points ? row('', 'K', 'D', 'Score') : row('', 'K', 'D');
+  const head = row(e('span', '', 'Player'), 'K', 'D', ...(points ? ['Score'] : []));
   head.classList.add('head');
   return [head, ...all.slice(0, rows).map(({ p, i }) => row(nameOf(m, i), p.kills, p.deaths, ...(points ? [p.score ?? '–'] : [])))];
 }
