@@ -33,10 +33,10 @@ type Wear struct {
 
 // A Fall is how far a subsystem of a lost ship fell before the loss.
 type Fall struct {
-	System string   `json:"system" page:"=" doc:"name of the subsystem"`
-	Before float32  `json:"before" page:"=" digits:"4 3" doc:"condition when the time began, as a share of the whole"`
-	After  float32  `json:"after" page:"=" digits:"4 3" doc:"condition at the loss"`
-	Gone   *float64 `json:"gone_t,omitempty" page:"=" doc:"when its condition first fell to nothing"`
+	System string   `json:"system" doc:"name of the subsystem"`
+	Before float32  `json:"before" digits:"4 3" doc:"condition when the time began, as a share of the whole"`
+	After  float32  `json:"after" digits:"4 3" doc:"condition at the loss"`
+	Gone   *float64 `json:"gone_t,omitempty" doc:"when its condition first fell to nothing"`
 }
 
 // LastSeconds is the time before a loss of which a kill tells what led to it.
@@ -275,3 +275,31 @@ func (s *System) losses(late bool) iter.Seq2[float32, Level] {
 
 func (s *Shot) when() float64   { return s.T }
 func (d *Damage) when() float64 { return d.T }
+
+// DamageBy returns the damage that each player did to ships of others, and took, in
+// each step of so many seconds since the beginning of the match. If there were more
+// than most steps, they are longer, and the last result tells by how much.
+func (m *Match) DamageBy(seconds float64, most int) (done, taken [][]float64, step float64) {
+	step = seconds
+	for (m.End-m.Begin)/step > float64(most) {
+		step *= 2
+	}
+	steps := int((m.End-m.Begin)/step) + 1
+	for range m.Players {
+		done, taken = append(done, make([]float64, steps)), append(taken, make([]float64, steps))
+	}
+	for i := range m.Damage {
+		d := &m.Damage[i]
+		at := int((d.T - m.Begin) / step)
+		if d.Amount == nil || at < 0 || at >= steps {
+			continue
+		}
+		if d.Player >= 0 && d.Player != d.Victim {
+			done[d.Player][at] += *d.Amount
+		}
+		if d.Victim >= 0 {
+			taken[d.Victim][at] += *d.Amount
+		}
+	}
+	return done, taken, step
+}

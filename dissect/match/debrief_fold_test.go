@@ -422,6 +422,7 @@ func TestDebriefing(t *testing.T) {
 			f.settle()
 			same(t, "fire", shown(m, m.Fire), f.fire(func(s *aShot) bool { return !s.late }, func(b *aBlow) bool { return !b.late }))
 			same(t, "subsystems", f.shownWear(m), f.wear())
+			f.checkSteps(t, m)
 			for i := range m.Kills {
 				f.checkKill(t, m, &m.Kills[i])
 			}
@@ -462,6 +463,38 @@ func (f *tally) shownWear(m *match.Match) map[string]sums {
 		out[key] = x
 	}
 	return out
+}
+
+// checkSteps checks the damage in each five seconds, where messages tell of it.
+func (f *tally) checkSteps(t *testing.T, m *match.Match) {
+	t.Helper()
+	got, want := map[string]sums{}, map[string]sums{}
+	done, taken, step := m.DamageBy(5, 1000)
+	if step != 5 {
+		t.Errorf("a step has %v seconds", step)
+	}
+	for i := range m.Players {
+		for k := range done[i] {
+			if x, y := done[i][k], taken[i][k]; f.message && (x != 0 || y != 0) {
+				got[fmt.Sprint(addressOf(m, i), " ", k)] = sums{x, y}
+			}
+		}
+	}
+	add := func(of string, b *aBlow, k int) {
+		key := fmt.Sprint(of, " ", math.Floor((b.t-m.Begin)/5))
+		x := want[key]
+		x[k] += b.amount
+		want[key] = x
+	}
+	for _, b := range f.blows {
+		if b.message && b.by != b.victim {
+			add(b.by, b, 0)
+		}
+		if b.message {
+			add(b.victim, b, 1)
+		}
+	}
+	same(t, "damage in five seconds", got, want)
 }
 
 // checkKill checks what is told of the last 15 seconds before a loss.

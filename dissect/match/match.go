@@ -249,7 +249,7 @@ type Kill struct {
 	After    bool        `json:"after_end,omitempty" page:"=" table:"after_end" doc:"after the end of the match: it counts for nothing"`
 	Friendly bool        `json:"team_kill,omitempty" page:"=" table:"team_kill" doc:"of a player of the killer's team"`
 	Fire     []Fire      `json:"fire,omitempty" doc:"what was fired at the ship in the last 15 seconds before the loss, and what that did"`
-	Falls    []Fall      `json:"subsystems,omitempty" page:"falls,omitempty" doc:"hull and subsystems that fell in the last 15 seconds"`
+	Falls    []Fall      `json:"subsystems,omitempty" doc:"hull and subsystems that fell in the last 15 seconds"`
 	Assists  []Assist    `json:"assists,omitempty" page:"=" table:"assists+assist_scores" doc:"other players in the score change|their scores from then on"`
 }
 

@@ -27,7 +27,8 @@ type pageMatch struct {
 	Lives   []pageLife   `page:"lives"`
 	Lines   []pageLine   `page:"lines"`
 	Shots   int          `page:"shots"` // rows of the columns
-	Evicted int          `page:"evicted,omitempty"`
+	debriefing
+	Evicted int `page:"evicted,omitempty"`
 }
 
 type pageTeam struct {
@@ -48,12 +49,12 @@ type pageLife struct {
 	Systems   []pageSystem `page:"systems,omitempty"`
 }
 
-// A pageSystem has the lowest condition of a subsystem: its history would be most
-// of the page.
+// A pageSystem has the lowest condition of a subsystem.
 type pageSystem struct {
-	Name  string   `page:"name"`
-	Least float64  `page:"least"`          // condition
-	Lost  *float64 `page:"lost,omitempty"` // the first time without any
+	Name   string   `page:"name"`
+	Least  float64  `page:"least"`            // condition
+	Lost   *float64 `page:"lost,omitempty"`   // the first time without any
+	Points int      `page:"points,omitempty"` // rows of its history
 }
 
 type pageLine struct {
@@ -65,6 +66,7 @@ type pageLine struct {
 func collect(all []*match.Match, o match.Evenings, c *columns) *pageData {
 	d := &pageData{Captures: o.Captures, League: o.League}
 	flights := tracks(all)
+	c.systems = histories(all)
 	for _, m := range all {
 		d.Matches = append(d.Matches, collectMatch(m, flights, c))
 	}
@@ -90,6 +92,7 @@ func collectMatch(m *match.Match, flights map[*match.Life][]match.Sample, c *col
 		p.Lives = append(p.Lives, collectLife(&m.Lives[i], flights[&m.Lives[i]], c))
 	}
 	c.addShots(m.Shots)
+	p.debriefing = debrief(m, c)
 	for i := range m.Lines {
 		p.Lines = append(p.Lines, pageLine{&m.Lines[i], len(m.Lines[i].Points)})
 		c.addLine(m.Lines[i].Points)
@@ -101,8 +104,10 @@ func collectLife(l *match.Life, track []match.Sample, c *columns) pageLife {
 	p := pageLife{Life: l, Points: len(track), Box: boxOf(track), Condition: len(l.Condition)}
 	c.addTrack(track, &p.Box)
 	c.addCondition(l.Condition)
-	for _, s := range l.Systems {
-		p.Systems = append(p.Systems, collectSystem(&s))
+	for i := range l.Systems {
+		s := collectSystem(&l.Systems[i])
+		s.Points = c.addHistory(&l.Systems[i])
+		p.Systems = append(p.Systems, s)
 	}
 	return p
 }

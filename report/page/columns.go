@@ -10,7 +10,10 @@ import (
 // columns holds rows of numbers, column by column: of each number the
 // difference from the one above it, as a signed variable-length integer. The
 // script reads the columns in the order in which they were written.
-type columns struct{ bytes []byte }
+type columns struct {
+	bytes   []byte
+	systems float64 // seconds between points of a subsystem's history
+}
 
 // add writes a column for each of some numbers of rows. Nil columns take none.
 func add[T any](c *columns, rows []T, numbers ...func(row *T) int64) {

@@ -27,9 +27,11 @@ function unpack(data, bytes) {
       [x, y, z].forEach((low, k) => { for (let i = 0; i < n; i++) at3[k][i] = low + at3[k][i] * step; });
       l.track = { n, t, at: at3, forward: [column(n, 0.01), column(n, 0.01), column(n, 0.01)], up: [column(n, 0.01), column(n, 0.01), column(n, 0.01)], speed: column(n, 0.1), cloaked: column(n) };
       l.state = { n: l.condition, t: column(l.condition, 1e-3), hull: column(l.condition, 1e-3), shields: Array.from({ length: 6 }, () => column(l.condition, 1e-3)) };
+      for (const q of l.systems || []) q.history = { n: q.points || 0, t: column(q.points || 0, 0.1), v: column(q.points || 0, 0.01) };
     }
     const n = m.shots;
     m.shots = { n, t: column(n, 1e-3), length: column(n, 1e-3), life: column(n), target: column(n), kind: column(n), hit: column(n) };
+    unpackDebriefing(m, column);
     for (const l of m.lines) {
       const k = l.points;
       l.points = { n: k, t: column(k, 1e-3), rtt: column(k, 1e-4), lost: column(k), resent: column(k), updates: column(k), silence: column(k, 1e-3) };
@@ -48,6 +50,27 @@ function relate(m) {
     p.lives = m.lives.map((l, k) => (l.player === i ? k : -1)).filter((k) => k >= 0);
     p.line = m.lines.find((l) => l.player === i);
   });
+}
+
+// unpackDebriefing gives a match what was fired, what subsystems lost, and what led to
+// each loss. A number below 0 is not known.
+function unpackDebriefing(m, column) {
+  const rows = (n, ...names) => {
+    const columns = names.map(() => column(n));
+    return Array.from({ length: n }, (_, i) => Object.fromEntries(names.map((name, k) => [name, columns[k][i]])));
+  };
+  const fire = (n) => rows(n, 'player', 'weapon', 'victim', 'friendly', 'shots', 'hits', 'misses', 'damage', 'hull').map((r) => ({
+    ...r, weapon: m.words[r.weapon], unknown: r.shots - r.hits - r.misses, damage: r.damage < 0 ? undefined : r.damage / 10, hull: r.hull < 0 ? undefined : r.hull / 1000,
+  }));
+  m.fire = fire(m.fire || 0);
+  m.wear = rows(m.wear || 0, 'player', 'system', 'victim', 'lost', 'out').map((r) => ({ ...r, system: m.words[r.system], lost: r.lost / 1000 }));
+  rows(m.kills.length, 'fire', 'falls').forEach((counts, i) => {
+    const k = m.kills[i];
+    k.fire = fire(counts.fire);
+    k.falls = rows(counts.falls, 'system', 'before', 'after', 'gone').map((r) => ({ system: m.words[r.system], before: r.before / 1000, after: r.after / 1000, gone: r.gone < 0 ? undefined : r.gone / 1000 }));
+  });
+  m.whole = true;
+  for (const p of m.players) [p.done, p.taken] = [column(m.bins || 0), column(m.bins || 0)];
 }
 
 // before returns how many of the first n times, in order, are not after t.

@@ -1,6 +1,6 @@
 // The page as a whole: one match at a time, and the moment that is shown.
 
-const app = { t: 0, playing: false, speed: 1, heads: [], data: null, m: null };
+const app = { t: 0, playing: false, speed: 1, heads: [], readers: [], paints: [], data: null, m: null };
 
 // go moves to a moment. Play goes on, or begins, or stays as it is.
 app.jump = (t, play) => {
@@ -26,11 +26,17 @@ app.play = (on) => {
   app.linkLater();
 };
 
+// address is that of the moment, and of the ship that the replay follows.
+app.address = () => {
+  const life = app.scene ? app.m.lives.findLastIndex((l) => l.player === app.scene.follow && l.player >= 0 && l.begin <= app.t) : -1;
+  return `#${app.data.matches.length > 1 ? `m=${app.index + 1}&` : ''}t=${app.t.toFixed(1)}${life >= 0 ? `&ship=${life + 1}` : ''}`;
+};
+
 // linkLater puts the moment into the address, but not so often that browsers mind.
 app.linkLater = () => {
   clearTimeout(app.linking);
   app.linking = setTimeout(() => {
-    const at = `#${app.data.matches.length > 1 ? `m=${app.index + 1}&` : ''}t=${app.t.toFixed(1)}`;
+    const at = app.address();
     if (app.playing || location.hash === at || location.hash !== app.link) return; // another link was just followed
     try { history.replaceState(history.state, '', at); app.link = at; } catch { /* a browser that forbids it for files */ }
   }, 300);
@@ -38,8 +44,8 @@ app.linkLater = () => {
 
 function fromLink() {
   app.link = location.hash;
-  const q = new URLSearchParams(location.hash.slice(1)), t = parseFloat(q.get('t')), n = parseInt(q.get('m'), 10) - 1;
-  return { t: Number.isFinite(t) ? t : null, n: n >= 0 && n < app.data.matches.length ? n : null };
+  const q = new URLSearchParams(location.hash.slice(1)), t = parseFloat(q.get('t')), n = parseInt(q.get('m'), 10) - 1, ship = parseInt(q.get('ship'), 10) - 1;
+  return { ship: ship >= 0 ? ship : null, t: Number.isFinite(t) ? t : null, n: n >= 0 && n < app.data.matches.length ? n : null };
 }
 
 app.wake = () => {
@@ -88,6 +94,7 @@ function around(now) {
   app.bar.setAttribute('aria-valuetext', clock(app.t));
   const left = `${share * 100}%`;
   for (const e of app.heads) e.style.left = left;
+  for (const tell of app.readers) tell(app.t);
   roster();
   feed();
 }
@@ -199,8 +206,15 @@ function timeBar(m) {
   return bar;
 }
 
+// followShip follows the player of a ship that an address names.
+function followShip(ship) {
+  const player = app.m.lives[ship]?.player ?? -1;
+  if (player >= 0 && app.scene.follow !== player) follow(player);
+}
+
 function follow(player) {
   app.scene.follow = app.scene.follow === player ? -1 : player;
+  app.linkLater();
   app.scene.fit = true;
   app.dirty = true;
   app.shown = 0;
@@ -350,18 +364,20 @@ function resize() {
   app.scene.resize();
   cover();
   paintBar();
+  for (const draw of app.paints) draw();
   app.dirty = true;
   app.wake();
 }
 
-// panels are the replay of a match and all that is around it.
-const panels = (m, replay) => [hero(m), scoreBoard(app, m), replay, kills(app, m), flights(app, m), h('div', { class: 'two' }, chat(app, m), lines(app, m)), unusual(app, m), events(app, m),
+// panels are the replay of a match and all that is around it. A match that goes on
+// has no debriefing.
+const panels = (m, replay) => [hero(m), scoreBoard(app, m), replay, sharing(app, m), kills(app, m), ...(m.whole ? [debriefing(app, m), plots(app, m), map(app, m)] : []), flights(app, m), h('div', { class: 'two' }, chat(app, m), lines(app, m)), unusual(app, m), events(app, m),
   m.evicted && h('p', { class: 'keyline' }, `${plural(m.evicted, 'item')} beyond the limits of the report were left out.`)].filter(Boolean);
 
 // open shows a match.
 function open(index, t) {
   const data = app.data, m = data.matches[index];
-  Object.assign(app, { index, m, heads: [], playing: false, shown: 0 });
+  Object.assign(app, { index, m, heads: [], readers: [], paints: [], playing: false, shown: 0 });
   const body = document.getElementById('match');
   body.replaceChildren(...panels(m, replay(m)));
   app.t = m.begin;
@@ -404,6 +420,7 @@ function show(page, data) {
   page.append(h('footer', null, 'Times are minutes and seconds since the first frame of the capture; distances are game units. A value that the capture does not show is left out. Frames are those of Wireshark.'));
   const link = fromLink();
   app.choose(link.n ?? 0, link.t ?? undefined);
+  followShip(link.ship);
 }
 
 const lightButton = () => h('button', { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: () => paint(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light') }, '◐');
@@ -422,7 +439,8 @@ function listen() {
   addEventListener('afterprint', () => print(false));
   addEventListener('hashchange', () => {
     if (!app.data?.matches.length) return;
-    const { t, n } = fromLink();
+    const { t, n, ship } = fromLink();
     if (n !== null && n !== app.index) app.choose(n, t ?? undefined); else if (t !== null) app.seek(t);
+    followShip(ship);
   });
 }

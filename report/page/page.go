@@ -35,6 +35,8 @@ var (
 	scriptScene string
 	//go:embed panels.js
 	scriptPanels string
+	//go:embed debrief.js
+	scriptDebrief string
 	//go:embed main.js
 	scriptMain string
 	//go:embed begin.js
@@ -46,7 +48,9 @@ func Style() string { return style }
 
 // Script returns the script of a page without its beginning: its function show
 // draws the result of Data. The names of its parts share one scope.
-func Script() string { return scriptData + scriptShapes + scriptScene + scriptPanels + scriptMain }
+func Script() string {
+	return scriptData + scriptShapes + scriptScene + scriptPanels + scriptDebrief + scriptMain
+}
 
 // Data returns the data of the script: a JSON object, and the columns that it
 // counts, not packed.

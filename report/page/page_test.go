@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"regexp"
@@ -279,7 +280,7 @@ func TestSystems(t *testing.T) {
 		{Name: "Hull", History: []match.Level{{T: 4, Value: 0.5}, {T: 5, Value: 0}, {T: 6, Value: 0.5}, {T: 7, Value: 0}}},
 		{Name: "Probe", History: []match.Level{{T: 8, Value: float32(math.NaN())}}},
 	}}}}}, match.Evenings{})
-	if want := `"systems":[{"name":"Bridge","least":0.25},{"name":"Hull","least":0,"lost":5},{"name":"Probe","least":1}]`; !strings.Contains(page, want) {
+	if want := `"systems":[{"name":"Bridge","least":0.25,"points":3},{"name":"Hull","least":0,"lost":5,"points":4},{"name":"Probe","least":1}]`; !strings.Contains(page, want) {
 		t.Errorf("%s is missing from the page", want)
 	}
 }
@@ -299,7 +300,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestSize writes half an hour of eight ships that turn and fire all the time.
+// TestSize writes half an hour of eight ships that turn and fire all the time, with
+// more of everything in the debriefing than such a match has.
 func TestSize(t *testing.T) {
 	const minutes, ships = 33, 8
 	m := &match.Match{End: minutes * 60}
@@ -335,6 +337,24 @@ func TestSize(t *testing.T) {
 	}
 	for k := range 12_000 {
 		m.Shots = append(m.Shots, match.Shot{T: float64(k) / 6, Life: k % ships, Target: (k + 3) % ships, Kind: match.ShotKind(k % 3)})
+	}
+	amount := 123.4
+	for k := range 6 * ships * ships {
+		m.Fire = append(m.Fire, match.Fire{Player: k % ships, Victim: k / ships % ships, Weapon: fmt.Sprint("Weapon ", k/ships/ships), Shots: k % 91, Hits: k % 37, Amount: &amount})
+	}
+	for k := range 30 * ships * ships {
+		m.Wear = append(m.Wear, match.Wear{Victim: k % ships, Player: k / ships % ships, System: fmt.Sprint("System ", k/ships/ships), Lost: float64(k%700) / 100, Out: k % 3})
+	}
+	for k := range 6000 {
+		m.Damage = append(m.Damage, match.Damage{T: float64(k) / 3, Player: k % ships, Victim: (k + 3) % ships, Amount: &amount})
+	}
+	for k := range 100 {
+		kill := match.Kill{T: float64(k) * 19, Frame: k * 1000, Victim: k % ships, Killer: (k + 3) % ships, Life: k % ships, Weapon: "torpedo", Ship: "Galaxy", Fire: m.Fire[k : k+8]}
+		for i := range 20 {
+			gone := kill.T - float64(i)/3
+			kill.Falls = append(kill.Falls, match.Fall{System: fmt.Sprint("System ", i), Before: noise() + 0.5, Gone: &gone})
+		}
+		m.Kills = append(m.Kills, kill)
 	}
 	if size := len(write(t, []*match.Match{m}, match.Evenings{})); size > 1_500_000 {
 		t.Errorf("the page has %d bytes", size)

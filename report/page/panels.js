@@ -214,7 +214,6 @@ function flights(app, m) {
     }
     if (shield) content.push(svg('path', { class: 'shieldline', d: shield[0] }));
     if (hull) content.push(svg('path', { class: 'hull', d: hull[0] }));
-    const percent = (v) => `${Math.round(v * 100)} %`;
     const said = [hull ? hull[1] < 1 ? `hull down to ${percent(hull[1])}` : 'hull whole' : 'hull not known', shield ? shield[1] < 1 ? `shields down to ${percent(shield[1])}` : 'shields whole' : 'shields not known'].join(', ');
     const lost = (l.systems || []).filter((q) => q.lost !== undefined).map((q) => [q.name, q.lost]).sort((a, b) => a[1] - b[1]);
     const hurt = (l.systems || []).filter((q) => q.lost === undefined && q.least < 1).map((q) => `${q.name} ${percent(q.least)}`);

@@ -429,7 +429,7 @@ func TestHostile(t *testing.T) {
 		}
 		m.Unusual = []match.Finding{{Kind: "jump", Text: wire.Untrusted(evil), Player: 0, Value: math.Inf(1)}}
 		p := openWith(t, all, match.Evenings{Captures: []string{evil, evil}, League: match.League(all)}, "#t=72.8", 390, 844)
-		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
+		eval[chromedp.Void](p, `document.querySelector("[aria-labelledby=events] details").open = true`)
 		for selector, want := range map[string]string{
 			".board tr[data-player] th bdi": report.Escape("0" + evil), "h1 bdi": report.Escape(evil), ".talk li bdi:last-child": report.Escape(evil),
 			"details tbody bdi": report.Escape(evil), ".linerow p": report.Escape(evil),

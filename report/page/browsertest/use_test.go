@@ -153,7 +153,7 @@ func TestKeyboard(t *testing.T) {
 	// Each stop has a name and shows that it has the focus, to the last.
 	eval[chromedp.Void](p, `document.querySelector(".skip").focus()`)
 	stops := map[string]bool{}
-	for range 80 {
+	for range 120 {
 		p.do(chromedp.KeyEvent(kb.Tab))
 		type stop struct {
 			Name    string
@@ -182,8 +182,8 @@ func TestStructure(t *testing.T) {
 	all := append(recorded.Matches(t, "battle_mix.pcap.gz"), recorded.Matches(t, "stock_client.pcap")...)
 	for _, hash := range []string{"#m=1", "#m=2"} {
 		p := openWith(t, all, match.Evenings{Captures: []string{"one.pcap", "two.pcap"}, League: match.League(all)}, hash, 1280, 800)
-		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
-		p.until(`document.querySelectorAll("details table").length === 1`)
+		eval[chromedp.Void](p, `document.querySelector("[aria-labelledby=events] details").open = true`)
+		p.until(`document.querySelectorAll("[aria-labelledby=events] table").length === 1`)
 		faults := eval[[]string](p, `(() => {
 			const out = [], say = (e, text) => out.push(text + ": " + e.outerHTML.slice(0, 120));
 			for (const t of document.querySelectorAll("table")) {
@@ -254,7 +254,7 @@ func TestContrast(t *testing.T) {
 	}
 	for _, all := range [][]*match.Match{recorded.Matches(t, "battle_mix.pcap.gz"), recorded.Matches(t, "opcode_tour.pcap"), {two}} {
 		p := open(t, all, "#t=52", 1280, 800)
-		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
+		eval[chromedp.Void](p, `document.querySelector("[aria-labelledby=events] details").open = true`)
 		for _, theme := range []string{"dark", "light"} {
 			if got := eval[string](p, `document.documentElement.dataset.theme`); got != theme {
 				t.Errorf("the page is %s, not %s", got, theme)
