@@ -485,13 +485,14 @@ func TestResume(t *testing.T) {
 			begin[at] = true
 			at = e.next()
 		}
-		for at := int64(-3); at < size+100; at += 997 {
-			begin[at] = begin[at]
-		}
-		for at := range maps.Clone(begin) {
-			begin[at+1], begin[at-1] = begin[at+1], begin[at-1]
-		}
+		places := slices.Collect(maps.Keys(begin))
 		for at := range begin {
+			places = append(places, at+1, at-1)
+		}
+		for at := int64(-3); at < size+100; at += 997 {
+			places = append(places, at)
+		}
+		for _, at := range places {
 			if _, ok := st.server.resume(fmt.Sprintf("JOURNAL-%d", at)); ok != begin[at] {
 				t.Fatalf("going on at %d is %v", at, ok)
 			}

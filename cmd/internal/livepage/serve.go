@@ -300,8 +300,8 @@ func (v *viewer) flights(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := strconv.Atoi(r.URL.Query().Get("match"))
-	if _, known := p.keys[m]; err != nil || !known {
+	m, bad := strconv.Atoi(r.URL.Query().Get("match"))
+	if _, known := p.keys[m]; bad != nil || !known {
 		http.NotFound(v.w, r)
 		return nil
 	}
