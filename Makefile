@@ -40,8 +40,8 @@ CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions
 
 # What "make windows" runs: the engine for Wireshark and all tests. CI has time for
 # the tests of files, paths, sockets and whole commands.
-WINDOWS ?= -engine ./...
-WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
+WINDOWS ?= -home -engine ./...
+WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
@@ -68,7 +68,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-home windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -121,6 +121,7 @@ browser: ## the web pages, opened in Chromium where it is installed
 
 pictures: build ## the pictures of the documents, made anew in docs/images
 	cd report/page/browsertest && CHROMIUM=$(CHROMIUM) BCDISSECT_PICTURES=$(CURDIR)/docs/images $(GO) test -count=1 -run '^TestPictures$$' ./...
+	BCDISSECT_PICTURES=$(CURDIR)/docs/images $(MAKE) --no-print-directory windows-home
 
 check: tidy-check api test lint vet race ## tidy, api, test, lint, vet, race: before every commit
 
@@ -203,8 +204,11 @@ platforms: ## check that the program can be built for each of PLATFORMS
 	done
 
 # The tests that cannot pass under wine are in left-out.txt, with reasons.
-windows: ## the program for Windows and the tests of WINDOWS, under wine where it is installed
+windows: build ## the program for Windows and the tests of WINDOWS, under wine where it is installed
 	@$(GO) run ./$(PACKAGING)/windows $(WINDOWS)
+
+windows-home: WINDOWS = -home
+windows-home: windows ## the page for players, opened by a double click under wine
 
 windows-ci: WINDOWS = $(WINDOWS_CI)
 windows-ci: windows ## the same for the tests of WINDOWS_CI

@@ -119,15 +119,22 @@ func startHome(t *testing.T, width, height int, names ...string) *homePage {
 	if !strings.Contains(said.String(), address+"\n") {
 		t.Errorf("the program prints\n%s\nwithout %s", said, address)
 	}
-	p := &homePage{&visit{tab: newTab(t, width, height), url: address}, folder, said, end}
-	p.keeps(address[:strings.Index(address, "/#")])
-	eval[chromedp.Void](p.tab, `setTimeout(() => location.assign("`+address+`"))`) // the page may lead on at once
+	p := &homePage{&visit{tab: newTab(t, width, height)}, folder, said, end}
+	arrived := atHome
 	if len(names) > 0 {
-		p.arrives(shown)
-	} else {
-		p.arrives(atHome)
+		arrived = shown
 	}
+	p.goTo(address, arrived)
 	return p
+}
+
+// goTo opens the page, which may lead on to another one at once.
+func (p *homePage) goTo(address, arrived string) {
+	p.t.Helper()
+	p.url = address
+	p.keeps(address[:strings.Index(address, "/#")])
+	eval[chromedp.Void](p.tab, `setTimeout(() => location.assign("`+address+`"))`)
+	p.arrives(arrived)
 }
 
 // arrives waits until another page is shown. In between there is none to ask.

@@ -1,7 +1,8 @@
 // Command windows runs tests as Windows programs under wine, on Linux. "make
 // windows" calls it. Its arguments are those of "go test", and -- begins the
 // arguments of a further "go test". With -engine before them, it first tries the
-// engine for Wireshark as a DLL.
+// engine for Wireshark as a DLL. With -home as the first of all, it double-clicks the
+// program on a desktop, and records and opens matches on its page.
 //
 // Wine 8, the newest in Debian 12, lacks three functions that Go 1.26 uses. A small
 // DLL in a temporary wine prefix adds the first. For the other two, the tests are
@@ -81,6 +82,12 @@ func run(wine string, args []string) (err error) {
 	if err := try(env, wine, overlay, filepath.Join(dir, "bcdissect.exe")); err != nil {
 		return err
 	}
+	if len(args) > 0 && args[0] == "-home" {
+		args = args[1:]
+		if err := tryHome(prefix, env, overlay, filepath.Join(dir, "home.exe")); err != nil {
+			return err
+		}
+	}
 	if len(args) > 0 && args[0] == "-engine" {
 		args = args[1:]
 		if err := tryEngine(env, wine, dir); err != nil {
@@ -112,6 +119,27 @@ func try(env []string, wine, overlay, program string) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("bcdissect.exe version: %w", err)
 	}
+	return nil
+}
+
+// tryHome builds the program with its page for Windows, and runs the test that opens it
+// as players do.
+func tryHome(prefix string, env []string, overlay, program string) error {
+	for _, tool := range []string{"Xvfb", "xdotool", "chromium"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			log.Printf("home is not tried: %s is not installed", tool)
+			return nil
+		}
+	}
+	if err := quiet(env, "go", "build", "-tags", "web", "-overlay", overlay, "-ldflags=-w", "-o", program, "./cmd/bcdissect"); err != nil {
+		return err
+	}
+	began := time.Now()
+	native := append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", "BCDISSECT_EXE="+program)
+	if err := quiet(native, "go", "test", "-C", "report/page/browsertest", "-count=1", "-run", "^TestWindowsHome$", "."); err != nil {
+		return err
+	}
+	log.Printf("home opens, records and shows a match after %.0f s", time.Since(began).Seconds())
 	return nil
 }
 
