@@ -196,7 +196,7 @@ func TestUnreadable(t *testing.T) {
 	})
 	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
 		r := runIn(nil, "read", "-T", "json", first, name, first)
-		if r.status != cli.ExitFailed || r.out != want || strings.Count(r.errors, "\n") != 1 || !strings.Contains(r.errors, name+": ") {
+		if r.status != cli.ExitFailed || r.out != want || strings.Count(r.errors, "\n") != 2 || !strings.HasPrefix(r.errors, "bcdissect: "+first+" is given more than once") || !strings.Contains(r.errors, name+": ") {
 			t.Errorf("%s: status %d, %d bytes, %q", name, r.status, len(r.out), r.errors)
 		}
 		if r := runIn(nil, "read", first, "-o", filepath.Join(name, "x", "y")); r.status != cli.ExitFailed || r.out != "" {

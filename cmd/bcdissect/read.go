@@ -38,7 +38,6 @@ the report and change the exit status only with --strict.`,
 			if err := w.Check(cmd); err != nil {
 				return err
 			}
-			args = reading.Distinct(s, args)
 			if w.On {
 				return w.Captures(&f, s, args)
 			}

@@ -17,7 +17,7 @@ func look(out *cli.Output, color *cli.Choice) table.Options {
 // summarize reads captures into a sink. In the end write reports what the sink has
 // seen, as JSON or in another form.
 func summarize(f *cli.Common, s cli.Streams, names []string, sink report.Sink, write func(out *cli.Output, o table.Options, c *reading.Counts) error) error {
-	return reading.Captures(f, s, reading.Distinct(s, names), func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+	return reading.Captures(f, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		return sink, func(c *reading.Counts) error {
 			o := look(out, &f.Color)
 			o.Start = start

@@ -88,6 +88,7 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 	if err := cli.CheckInput("--write", e.name, s.In, names...); err != nil {
 		return err
 	}
+	names = distinct(s, names)
 	if slices.Contains(names, "-") {
 		interrupts := cli.NewInterrupts(s, 0, false)
 		defer interrupts.Close()

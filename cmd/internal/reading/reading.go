@@ -48,9 +48,9 @@ func warn(s cli.Streams, c capture.Stats) {
 	}
 }
 
-// Distinct returns the names of files without those that have the bytes of others,
+// distinct returns the names of files without those that have the bytes of others,
 // and says which these are.
-func Distinct(s cli.Streams, names []string) []string {
+func distinct(s cli.Streams, names []string) []string {
 	kept, copies := dissect.Distinct(names)
 	SayCopies(s, names, copies)
 	return kept
@@ -58,10 +58,17 @@ func Distinct(s cli.Streams, names []string) []string {
 
 // SayCopies tells which files have the bytes of others.
 func SayCopies(s cli.Streams, names []string, copies map[string]string) {
+	said := map[string]bool{}
 	for _, name := range names {
-		if first, ok := copies[name]; ok {
-			fmt.Fprintf(s.Err, "bcdissect: %s has the same bytes as %s; it counts once\n", report.Escape(name), report.Escape(first))
+		first, isCopy := copies[name]
+		switch {
+		case !isCopy || said[name]:
+		case first == name:
+			cli.Say(s.Err, "%s is given more than once; it counts once", report.Escape(name))
+		default:
+			cli.Say(s.Err, "%s has the same bytes as %s; it counts once", report.Escape(name), report.Escape(first))
 		}
+		said[name] = isCopy
 	}
 }
 
@@ -77,6 +84,7 @@ func Captures(f *cli.Common, s cli.Streams, names []string, makeSink SinkMaker) 
 	if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(names), f.Defined...)...); err != nil {
 		return err
 	}
+	names = distinct(s, names)
 	src, err := capture.OpenAll(names, s.In)
 	if err != nil {
 		return ofCapture(err)
