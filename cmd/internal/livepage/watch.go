@@ -23,6 +23,7 @@ import (
 const (
 	tick     = 500 * time.Millisecond
 	sweeps   = 20          // ticks
+	rest     = 20          // times what a look takes, which grows with the match, until the next one
 	farewell = time.Second // for viewers to take the end
 )
 
@@ -141,14 +142,15 @@ func (k *sink) Close() error {
 
 // keep looks at the matches until the end.
 func (s *Server) keep() {
-	t := time.NewTicker(tick)
+	t := time.NewTimer(tick)
 	defer t.Stop()
 	for {
 		select {
 		case <-s.end:
 			return
-		case <-t.C:
+		case began := <-t.C:
 			s.look()
+			t.Reset(max(tick, rest*time.Since(began)))
 		}
 	}
 }
