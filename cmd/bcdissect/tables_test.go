@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,55 @@ func TestTablesKilled(t *testing.T) {
 		}
 		if err := os.MkdirAll(filepath.Join(left, "networked_battle.pcap.parquet~1"), 0o700); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A compaction that is killed at any moment loses nothing: the next run completes it,
+// and all captures are there.
+func TestCompactKilled(t *testing.T) {
+	fixtures.System(t)
+	whole := t.TempDir()
+	args := []string{"tables", ""}
+	for _, name := range []string{"stock_client", "forged_small", "restart", "lossy"} {
+		args = append(args, fixtures.Path("captures/"+name+".pcap"))
+	}
+	write := func(dir string) string {
+		args[1] = dir
+		out, err := exec.Command("bcdissect", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	write(whole)
+	apart := len(tableFiles(t, whole))
+	const kills = 10
+	took, joined := time.Duration(0), 0
+	for i := range kills + 1 {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("bcdissect", "tables", dir, "--compact")
+		begun := time.Now()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 { // the first one tells how long it takes
+			time.Sleep(took * time.Duration(i) / (kills + 1))
+			_ = cmd.Process.Kill()
+		}
+		_ = cmd.Wait() // the files tell
+		if i == 0 {
+			took, joined = time.Since(begun), len(tableFiles(t, dir))
+		}
+		if said := write(dir); strings.Count(said, "already there\n") != len(args)-2 {
+			t.Errorf("killed after %d/%d: %s", i, kills+1, said)
+		}
+		all := slices.DeleteFunc(tableFiles(t, dir), func(name string) bool { return strings.Contains(name, ".unfinished") })
+		if n := len(all); n != apart && n != joined || joined >= apart/2 {
+			t.Errorf("killed after %d/%d: %d files, where there were %d, and %d at the end", i, kills+1, n, apart, joined)
 		}
 	}
 }

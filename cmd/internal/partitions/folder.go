@@ -192,21 +192,39 @@ func (d *draft) publish() error {
 
 // files returns the files of a part in all tables.
 func (f *folder) files(part string) (all []string, err error) {
-	names := []string{"*/", "*/*/"}
-	if strings.HasPrefix(part, packName) { // its rows with other columns are apart
-		names = append(names, names...)
+	tables, err := f.tables()
+	if err != nil {
+		return nil, err
 	}
-	for i, pattern := range names {
-		pattern += partKey + part
-		if i > 1 {
-			pattern += "~*"
+	add := func(part string) (n int) {
+		for _, table := range tables {
+			name := filepath.Join(table, partKey+part, "part."+f.ext)
+			if _, err := os.Stat(name); err == nil {
+				all = append(all, name)
+				n++
+			}
 		}
-		found, err := fs.Glob(os.DirFS(f.path), pattern+"/part."+f.ext)
-		if err != nil {
+		return n
+	}
+	more := add(part)
+	for n := 2; strings.HasPrefix(part, packName) && more > 0; n++ { // its rows with other columns are apart
+		more = add(fmt.Sprintf("%s~%d", part, n))
+	}
+	return all, nil
+}
+
+// tables returns the folders of the tables: those of messages are in one of their
+// own.
+func (f *folder) tables() (all []string, err error) {
+	for _, in := range []string{f.path, filepath.Join(f.path, "messages")} {
+		dirs, err := os.ReadDir(in)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		for _, name := range found {
-			all = append(all, filepath.Join(f.path, filepath.FromSlash(name)))
+		for _, d := range dirs {
+			if d.IsDir() && d.Name() != unfinished {
+				all = append(all, filepath.Join(in, d.Name()))
+			}
 		}
 	}
 	return all, nil
