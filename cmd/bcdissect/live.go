@@ -124,7 +124,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	}
 	if l.recording.Name != "" {
 		o := live.WriterOptions()
-		o.Filter = l.filter
+		o.Filter, l.recording.Forgot = l.filter, l.forgot
 		file, e := l.recording.Open(f.Output, &o, f.Defined...)
 		if e != nil {
 			return e

@@ -96,6 +96,7 @@ func (r *running) record(f *cli.Common, to *server.Recorder, name, what string, 
 	if r.recording.Name == "" {
 		return nil
 	}
+	r.recording.Forgot = r.forgot
 	file, err := r.recording.OpenDatagrams(f.Output, name, what, append(inputs, f.Defined...)...)
 	if err == nil {
 		to.Record(file)
@@ -187,6 +188,9 @@ func (r *running) sinks(f *cli.Common) reading.SinkMaker {
 		return r.messages.Sink(f, out, start, true)
 	}
 }
+
+// forgot says that --keep deleted a file.
+func (r *running) forgot(name string) { r.log.Say("--keep: deleted %s", report.Escape(name)) }
 
 // silent reports whether nobody wants to know of the traffic but a recording.
 func (r *running) silent(f *cli.Common) bool {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,8 +113,39 @@ func (w *RotatingWriter) next(now time.Time) error {
 		}
 		w.kept = w.kept[1:]
 	}
+	w.forget(now)
 	return nil
 }
+
+// forget deletes the files of the series that are too old. One that can't be deleted
+// is tried again with the next file.
+func (w *RotatingWriter) forget(now time.Time) {
+	if w.options.Keep <= 0 {
+		return
+	}
+	dir, base := filepath.Split(w.prefix)
+	all, _ := os.ReadDir(filepath.Clean(dir)) // "." if it is empty: the folder of the file that was just created
+	for _, e := range all {
+		middle, ok := strings.CutPrefix(e.Name(), base)
+		middle, of := strings.CutSuffix(middle, w.suffix)
+		if !ok || !of || !series.MatchString(middle) || dir+e.Name() == w.kept[len(w.kept)-1] {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) < w.options.Keep {
+			continue
+		}
+		name := dir + e.Name()
+		if os.Remove(name) == nil && w.options.Forgot != nil {
+			w.options.Forgot(name)
+		}
+		w.kept = slices.DeleteFunc(w.kept, func(k string) bool { return k == name })
+	}
+}
+
+// series matches what the names of a series have between the name that was asked for
+// and its ending: the number and the time.
+var series = regexp.MustCompile(`^_[0-9]{5}_[0-9]{14}$`)
 
 // full reports whether a packet belongs in the next file. Each file has at least
 // one.

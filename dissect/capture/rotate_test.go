@@ -192,3 +192,43 @@ func TestRotatingWriterFails(t *testing.T) {
 	}
 	_ = w.Close()
 }
+
+// TestKeep has old and new files of the series, of an earlier run too, and old files
+// that only look like it.
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	age := func(name string, hours int) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := start.Add(-time.Duration(hours) * time.Hour)
+		if err := os.Chtimes(name, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age("a_00001_20200101000000.pcapng", 25)
+	age("a_00007_20200101000000.pcapng", 23)
+	others := []string{"a.pcapng", "a_1_20200101000000.pcapng", "a_00001_20200101000000.pcapng.gz", "aa_00001_20200101000000.pcapng", "a_00001_20200101000000.pcap", "a_00001_2020010100000x.pcapng"}
+	for _, name := range others {
+		age(name, 1000)
+	}
+	var forgot []string
+	o := options()
+	o.Keep, o.Forgot = 24*time.Hour, func(name string) { forgot = append(forgot, filepath.Base(name)) }
+	w, err := NewRotatingWriter(filepath.Join(dir, "a.pcapng"), Rotation{Packets: 1}, start, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a_00001_20200101000000.pcapng"}; !slices.Equal(forgot, want) {
+		t.Errorf("%v were deleted, not %v", forgot, want)
+	}
+	all, _ := os.ReadDir(dir)
+	if len(all) != len(others)+2 { // with the file of 23 hours, and the new one
+		t.Errorf("%d files are left", len(all))
+	}
+}

@@ -51,6 +51,11 @@ type WriterOptions struct {
 	Filter      string // as typed
 
 	Overwrite bool // allows an existing file with content
+
+	// Of a series of files: those that were last written to so long ago are deleted
+	// when the next one begins, also those of earlier series of the name. 0 is never.
+	Keep   time.Duration
+	Forgot func(name string) // is told of each that was deleted; may be nil
 }
 
 // A FileWriter writes packets to a file, or to several.

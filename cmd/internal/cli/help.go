@@ -33,7 +33,7 @@ var flagGroups = []flagGroup{
 		"format", "time", "brief", "fields", "field-options", "no-names", "verbose", "hex", "payload", "output", "color", "strict", "verify",
 		"dashboard", "speed", "browse",
 	}},
-	{"Recording", []string{"write", "capture-format", "decrypt", "ring-buffer", "autostop", "force"}},
+	{"Recording", []string{"write", "capture-format", "decrypt", "ring-buffer", "keep", "autostop", "force"}},
 	{"Performance", []string{"jobs", "no-progress"}},
 	{"Other", []string{"help", "version"}},
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,10 +20,14 @@ type Recording struct {
 	After   time.Duration // when the command stops by itself; 0 for never
 	Packets int           // after how many of them; 0 for no end
 
+	Forgot func(name string) // is told of the files that --keep deletes; may be nil
+
 	rotate   []string
 	stop     []string
 	force    bool
 	rotation capture.Rotation
+	keep     string
+	keepFor  time.Duration
 }
 
 // Define defines the flags.
@@ -30,6 +35,7 @@ func (r *Recording) Define(cmd *cobra.Command, write string) {
 	fl := cmd.Flags()
 	fl.StringVarP(&r.Name, "write", "w", "", write)
 	fl.StringArrayVarP(&r.rotate, "ring-buffer", "b", nil, "with -w: a new file at each `WHEN`: duration:SECONDS or filesize:KB, repeatable; files:N keeps the last N")
+	fl.StringVar(&r.keep, "keep", "", "with -b: delete files of the series that are older than this `AGE`, such as 30d or 12h")
 	fl.StringArrayVarP(&r.stop, "autostop", "a", nil, "stop at `WHEN`: duration:SECONDS or packets:N, repeatable")
 	fl.BoolVar(&r.force, "force", false, "with -w: overwrite a file that is not empty")
 }
@@ -51,6 +57,14 @@ func (r *Recording) Check(now time.Time) error {
 	case r.force && r.Name == "":
 		return errors.New("--force needs a file to write: -w FILE")
 	}
+	if r.keep != "" {
+		if len(r.rotate) == 0 {
+			return errors.New("--keep needs a series of files: -b duration:SECONDS or -b filesize:KB")
+		}
+		if r.keepFor = age(r.keep); r.keepFor <= 0 {
+			return fmt.Errorf("--keep %s: not an age; give days or hours, such as 30d or 12h", r.keep)
+		}
+	}
 	for _, c := range r.stop {
 		after, packets, err := autostop(c)
 		if err != nil {
@@ -68,6 +82,23 @@ func (r *Recording) Check(now time.Time) error {
 	}
 	r.Name = name
 	return nil
+}
+
+// age reads a number of days or a duration, 0 if it is none.
+func age(text string) time.Duration {
+	const most = 36500 // days
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil || !(n > 0 && n <= most) {
+			return 0
+		}
+		return time.Duration(n * 24 * float64(time.Hour))
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return d
 }
 
 // expandTime replaces the patterns in a file name by a local time.
@@ -94,6 +125,7 @@ func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...stri
 		return nil, err
 	}
 	o.Application, o.Hardware, o.Start, o.Overwrite = "bcdissect "+Version(), runtime.GOARCH, time.Now(), r.force
+	o.Keep, o.Forgot = r.keepFor, r.Forgot
 	var w capture.FileWriter
 	var err error
 	if len(r.rotate) > 0 {

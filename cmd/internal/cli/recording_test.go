@@ -103,6 +103,9 @@ func TestRecordingCheck(t *testing.T) {
 		"--force needs a file":       {force: true},
 		"--autostop x:1: want":       {stop: []string{"x:1"}},
 		"--write %x: the patterns":   {Name: "%x"},
+		"--keep needs a series":      {Name: "a", keep: "1d"},
+		"--keep 1x: not an age":      {Name: "a", rotate: []string{"duration:1"}, keep: "1x"},
+		"--keep -1d: not an age":     {Name: "a", rotate: []string{"duration:1"}, keep: "-1d"},
 		"--ring-buffer: files:N":     {Name: "a", rotate: []string{"files:2"}},
 	} {
 		if err := r.Check(time.Now()); err == nil || !strings.HasPrefix(err.Error(), want) {
