@@ -495,4 +495,5 @@ func (s *sessionPage) league(all []match.Standing) {
 		addRow(table, s.short(l.Name), strconv.Itoa(l.Matches), strconv.Itoa(l.Wins), strconv.Itoa(l.Kills), strconv.Itoa(l.Deaths))
 	}
 	s.table(table)
+	s.line("bcdissect league DIR makes a web site of a folder of captures, with ratings.")
 }

@@ -1,0 +1,301 @@
+package league
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// evenings makes a folder with copies of captures, and a cache of its own.
+func evenings(t *testing.T, captures ...string) string {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // on Linux; elsewhere the user's
+	dir := t.TempDir()
+	for _, name := range captures {
+		put(t, filepath.Join(dir, filepath.Base(name)), fixtures.Read(t, "captures/"+name))
+	}
+	return dir
+}
+
+func put(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makes runs the command. It returns what that said.
+func makes(t *testing.T, dir string, args ...string) (out, said string, err error) {
+	t.Helper()
+	var f Flags
+	var o, e bytes.Buffer
+	cmd := &cobra.Command{Use: "league"}
+	f.Define(cmd)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	err = f.Run(cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e}, dir)
+	return o.String(), e.String(), err
+}
+
+// siteOf returns a hash of each file of a site.
+func siteOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		all[filepath.ToSlash(rel)] = fmt.Sprintf("%x", sha256.Sum256(b))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+const host, client = "field/c21.host.pcap.gz", "battle_mix.pcap.gz"
+
+// TestAgain runs the command again: with nothing new, with a new recording, with a
+// file replaced under its old size and time, without a file of the site, and without
+// a cache. Each time the site is that of a run from the beginning.
+func TestAgain(t *testing.T) {
+	dir := evenings(t, host, "networked_battle.pcap")
+	site := filepath.Join(dir, "site")
+	says := func(step, want string) {
+		t.Helper()
+		out, said, err := makes(t, dir)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v, %q, not %q; %s", step, err, out, want, said)
+		}
+		fresh := filepath.Join(t.TempDir(), "fresh")
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		_, _, err = makes(t, dir, "-o", fresh)
+		if want, got := siteOf(t, fresh), siteOf(t, site); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%s: the site differs from a new one: %v; %v, %v", step, err, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		}
+	}
+	cached := os.Getenv("XDG_CACHE_HOME")
+	again := func(step, want string) {
+		t.Helper()
+		t.Setenv("XDG_CACHE_HOME", cached)
+		says(step, want)
+	}
+	again("first", "2 recordings read, 0 known")
+	again("nothing new", "0 recordings read, 2 known")
+	put(t, filepath.Join(dir, "mix.pcap.gz"), fixtures.Read(t, "captures/"+client))
+	again("a new one", "1 recording read, 2 known")
+	all, err := filepath.Glob(filepath.Join(site, "replay", "*"))
+	if err != nil || len(all) != 3 || os.Remove(all[0]) != nil || os.Remove(filepath.Join(site, "index.html")) != nil {
+		t.Fatalf("%d replays, %v", len(all), err)
+	}
+	again("without two files", "0 recordings read, 3 known")
+	put(t, filepath.Join(dir, "zcopy.pcap.gz"), fixtures.Read(t, "captures/"+client))
+	again("a copy", "0 recordings read, 3 known")
+	name := filepath.Join(dir, "networked_battle.pcap")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := fixtures.Read(t, "captures/networked_battle.pcap")
+	old[len(old)-1] ^= 1
+	put(t, name, old)
+	if err := os.Chtimes(name, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	again("other bytes", "1 recording read, 2 known")
+	caches, _ := filepath.Glob(filepath.Join(cached, "bcdissect", "league", "*", "read.ndjson"))
+	if len(caches) != 1 || os.Truncate(caches[0], 3000) != nil {
+		t.Fatalf("the caches are %v", caches)
+	}
+	again("a damaged cache", "3 recordings read, 0 known")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	again("one less", "0 recordings read, 2 known")
+}
+
+// address matches what may be an address of IPv4 in a page.
+var address = regexp.MustCompile(`\b[0-9]{1,3}(\.[0-9]{1,3}){3}\b`)
+
+// TestPrivate looks for addresses and chat in all files, and finds them where the rules
+// publish them.
+func TestPrivate(t *testing.T) {
+	dir := evenings(t, client, "networked_battle.pcap")
+	chat := "Bot0: " // as events name a writer
+	for _, publish := range []bool{false, true} {
+		put(t, filepath.Join(dir, "league.toml"), fmt.Appendf(nil, "[publish]\naddresses = %t\nchat = %t\n", publish, publish))
+		if _, _, err := makes(t, dir); err != nil {
+			t.Fatal(err)
+		}
+		addresses, lines := 0, 0
+		for name := range siteOf(t, filepath.Join(dir, "site")) {
+			b, err := os.ReadFile(filepath.Join(dir, "site", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := address.Find(b); found != nil {
+				addresses++
+				if !publish {
+					t.Errorf("%s has the address %s", name, found)
+				}
+			}
+			if strings.HasPrefix(name, "replay/") && (bytes.Contains(b, []byte(chat)) || !bytes.Contains(b, []byte(`"chat":[]`))) {
+				lines++
+				if !publish {
+					t.Errorf("%s has chat", name)
+				}
+			}
+		}
+		if publish && (addresses == 0 || lines == 0) {
+			t.Errorf("%d files have addresses, and %d chat, though the rules publish them", addresses, lines)
+		}
+	}
+}
+
+// TestForeign does not write into a folder of other files.
+func TestForeign(t *testing.T) {
+	dir := evenings(t, host)
+	out := t.TempDir()
+	put(t, filepath.Join(out, "thesis.doc"), []byte("years"))
+	if _, _, err := makes(t, dir, "-o", out); err == nil || !strings.Contains(err.Error(), "holds other files") {
+		t.Errorf("got %v", err)
+	}
+	if got := siteOf(t, out); len(got) != 1 {
+		t.Errorf("the folder has %v", got)
+	}
+}
+
+// TestDamaged has a file that is cut short, one that is no capture, and a sound one: the
+// league has what can be read, and says so each time.
+func TestDamaged(t *testing.T) {
+	dir := evenings(t, host)
+	whole := fixtures.Read(t, "captures/networked_battle.pcap")
+	put(t, filepath.Join(dir, "cut.pcap"), whole[:len(whole)*2/3])
+	for range 2 {
+		out, _, err := makes(t, dir)
+		if cli.StatusOf(err) != cli.ExitDamaged || !strings.Contains(out, "2 matches") {
+			t.Errorf("cut short: %v; %s", err, out)
+		}
+	}
+	put(t, filepath.Join(dir, "none.pcap"), []byte("this is no capture"))
+	for range 2 {
+		out, _, err := makes(t, dir)
+		if cli.StatusOf(err) != cli.ExitFailed || !strings.Contains(err.Error(), "none.pcap: not read") || !strings.Contains(out, "2 matches") {
+			t.Errorf("no capture: %v; %s", err, out)
+		}
+	}
+}
+
+// A hook is a webhook that answers as it is told, and then with 204.
+type hook struct {
+	mu      sync.Mutex
+	answers []int
+	posts   []string
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b, _ := io.ReadAll(r.Body)
+	code := http.StatusNoContent
+	if len(h.answers) > 0 {
+		code, h.answers = h.answers[0], h.answers[1:]
+	}
+	switch code {
+	case http.StatusNoContent:
+		h.posts = append(h.posts, string(b))
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "0.01")
+	}
+	w.WriteHeader(code)
+}
+
+// TestPost posts matches to a server that asks to wait, and has faults. Each settled
+// match is posted once, by several runs.
+func TestPost(t *testing.T) {
+	h := &hook{answers: []int{429, 500, 429}}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	dir := evenings(t, host, "field/f1x.host.pcap.gz", "two_teams.pcap") // the last one lacks its end
+	secret := filepath.Join(t.TempDir(), "hook")
+	put(t, secret, []byte(server.URL+"/secret\n"))
+	for range 3 {
+		if _, said, err := makes(t, dir, "--post", secret); err != nil || strings.Contains(said, "secret") {
+			t.Fatalf("%v; %s", err, said)
+		}
+	}
+	if len(h.posts) != 2 {
+		t.Fatalf("%d posts, not 2", len(h.posts))
+	}
+	var p post
+	if err := json.Unmarshal([]byte(h.posts[0]), &p); err != nil || p.Content == "" || len(p.Embeds) != 1 || len(p.Embeds[0].Fields) != 4 || p.Mentions.Parse == nil {
+		t.Errorf("%v: %s", err, h.posts[0])
+	}
+
+	// An address that is wrong, and one that nobody may see.
+	h.answers = []int{404}
+	put(t, filepath.Join(dir, "n.pcap"), fixtures.Read(t, "captures/networked_battle.pcap"))
+	t.Setenv("HOOK", server.URL+"/secret")
+	if _, said, err := makes(t, dir, "--post", "env:HOOK"); err == nil || !strings.Contains(err.Error(), "404") || strings.Contains(said+err.Error(), "secret") {
+		t.Errorf("404: %v", err)
+	}
+	if _, _, err := makes(t, dir, "--post", "env:HOOK"); err != nil || len(h.posts) != 3 {
+		t.Errorf("a match that was refused isn't posted later: %v, %d posts", err, len(h.posts))
+	}
+	if _, _, err := makes(t, dir, "--post", server.URL); err == nil || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("the address is taken from the command line: %v", err)
+	}
+}
+
+// TestSend has servers that are out of order, out of reach, or break a connection.
+func TestSend(t *testing.T) {
+	h := &hook{}
+	server := httptest.NewServer(h)
+	var waits []time.Duration
+	p := poster{address: server.URL, client: server.Client(), wait: func(d time.Duration) bool { waits = append(waits, d); return true }}
+	h.answers = slices.Repeat([]int{500}, tries)
+	if err := p.send(nil); err == nil || len(waits) != tries-1 || waits[0] != time.Second || waits[2] != 4*time.Second {
+		t.Errorf("500: %v, after %v", err, waits)
+	}
+	server.Close()
+	if err := p.send(nil); err == nil || errors.Is(err, errUnsure) || strings.Contains(err.Error(), "127.0.0.1") {
+		t.Errorf("out of reach: %v", err)
+	}
+	breaks := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer breaks.Close()
+	p.address = breaks.URL
+	if err := p.send(nil); !errors.Is(err, errUnsure) {
+		t.Errorf("a broken connection: %v", err)
+	}
+}
+
+// TestPlain has a name that would mention people and set marks.
+func TestPlain(t *testing.T) {
+	if got, want := plain("@everyone **x** <@1> [a](b)"), "@\u200beveryone \\*\\*x\\*\\* \\<@\u200b1\\> \\[a\\](b)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
