@@ -19,13 +19,13 @@ import (
 
 // aShot is a shot of the fold.
 type aShot struct {
-	t                  float64
-	by, weapon, kind   string
-	ship               int
-	target             string // a life
-	victim             string
-	hit, miss, pending bool
-	late               bool
+	t                float64
+	by, weapon, kind string
+	ship             int
+	target           string // a life
+	victim           string
+	hit, miss        bool
+	late             bool
 }
 
 // aBlow is damage of the fold.

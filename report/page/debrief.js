@@ -1,6 +1,6 @@
 // The debriefing: who did what to whom, why ships were lost, plots, a map, and a card.
 
-const percent = (v) => `${Math.round(v * 100)} %`;
+const inPercent = (v) => `${Math.round(v * 100)} %`;
 
 // added returns the sums of rows by a key, in the order of damage and shots.
 function added(rows, key) {
@@ -31,7 +31,7 @@ function numbers(rows) {
   return [
     ['Shots', (r) => grouped(r.shots), true], ['Hits', (r) => grouped(r.hits), true],
     has('misses') && ['Misses', (r) => grouped(r.misses), true, true], has('unknown') && ['Unknown', (r) => grouped(r.unknown), true, true],
-    has('damage') && ['Damage', (r) => value(r.damage, grouped), true], has('hull') && ['Hull', (r) => value(r.hull, percent), true],
+    has('damage') && ['Damage', (r) => value(r.damage, grouped), true], has('hull') && ['Hull', (r) => value(r.hull, inPercent), true],
   ];
 }
 
@@ -51,7 +51,7 @@ function debriefing(app, m) {
       weapons.length && sheet('By weapon', weapons, [me < 0 && player, ['Weapon', (r) => r.weapon], ...numbers(weapons)]),
       done.length && sheet(me < 0 ? 'By victim' : 'Done', done, [me < 0 && player, victim, ...numbers(done)]),
       taken.length && sheet('Taken', taken, [['From', (r) => [one(m, r.player), ' ', friendly(r)]], ['Weapon', (r) => r.weapon || none], ...numbers(taken)]),
-      wear.length && sheet('Subsystems', wear.slice(0, 200), [me < 0 && ['Ship of', (r) => one(m, r.victim)], ['Subsystem', (r) => r.system], ['Fired last', (r) => one(m, r.player)], ['Lost', (r) => percent(r.lost), true], ['Out', (r) => value(r.out || null, (n) => `${n} ×`), true]]),
+      wear.length && sheet('Subsystems', wear.slice(0, 200), [me < 0 && ['Ship of', (r) => one(m, r.victim)], ['Subsystem', (r) => r.system], ['Fired last', (r) => one(m, r.player)], ['Lost', (r) => inPercent(r.lost), true], ['Out', (r) => value(r.out || null, (n) => `${n} ×`), true]]),
     ].filter(Boolean));
     if (!body.firstChild) body.append(h('p', { class: 'soft' }, 'The capture shows no shot and no damage.'));
   };
@@ -70,7 +70,7 @@ function losses(app, m) {
       const fire = added(k.fire, (r) => `${r.player} ${r.weapon} ${r.friendly}`);
       box.append(...[
         fire.length && sheet('Fired at the ship', fire, [['By', (r) => [one(m, r.player), ' ', friendly(r)]], ['With', (r) => r.weapon || none], ...numbers(fire)]),
-        k.falls.length && sheet('What went', k.falls, [['Part', (f) => f.system], ['Before', (f) => percent(f.before), true], ['At the loss', (f) => percent(f.after), true], ['Gone', (f) => (f.gone === undefined ? none : timeButton(app, f.gone, killLead)), true]]),
+        k.falls.length && sheet('What went', k.falls, [['Part', (f) => f.system], ['Before', (f) => inPercent(f.before), true], ['At the loss', (f) => inPercent(f.after), true], ['Gone', (f) => (f.gone === undefined ? none : timeButton(app, f.gone, killLead)), true]]),
       ].filter(Boolean));
     } }, h('summary', null, `${clock(k.t)}  `, h('bdi', null, tell(m, k))), box);
     return open;
@@ -111,7 +111,7 @@ function plot(app, m, title, unit, lines, top) {
     list.forEach((v, i) => { const x = ((i / plotPoints) * 1000).toFixed(1); if (v !== null) d += !pen ? `M${x} ${y(v)}` : unit === '%' ? `H${x}V${y(v)}` : `L${x} ${y(v)}`; pen = v !== null; });
     return svg('path', { class: `curve k${lines[k].color}${k ? ' other' : ''}`, d });
   });
-  const form = unit === '%' ? percent : (v) => `${v.toFixed(1)} ${unit}`, now = h('span', { class: 'soft' });
+  const form = unit === '%' ? inPercent : (v) => `${v.toFixed(1)} ${unit}`, now = h('span', { class: 'soft' });
   const label = `${title}: ${lines.map(({ name }, k) => { const known = values[k].filter((v) => v !== null); return `${name ? name + ' ' : ''}${known.length ? `${form(Math.min(...known))} to ${form(Math.max(...known))}` : 'not known'}`; }).join('; ')}`;
   const c = chart(app, m, 84, label, paths);
   c.append(h('span', { class: 'top', 'aria-hidden': 'true' }, form(most)));
@@ -147,12 +147,12 @@ function systemsPlot(app, m, p) {
     const rects = [];
     for (const i of p.lives) {
       const l = m.lives[i], r = l.systems?.find((q) => q.name === name)?.history;
-      for (let k = 0; r && k < r.n; k++) {
+      for (let k = 0; k < (r ? r.n : 0); k++) {
         const x = along(m, Math.min(r.t[k], l.end)), to = along(m, k + 1 < r.n ? r.t[k + 1] : l.end);
         if (r.v[k] < 1 && to > x) rects.push(svg('rect', { class: 'worn', x, width: to - x, y: 0, height: 12, opacity: 0.2 + 0.8 * (1 - r.v[k]) }));
       }
     }
-    return [h('span', { class: 'soft' }, name), chart(app, m, 12, `${name} of ${p.name}: down to ${percent(worst.get(name))}`, rects)];
+    return [h('span', { class: 'soft' }, name), chart(app, m, 12, `${name} of ${p.name}: down to ${inPercent(worst.get(name))}`, rects)];
   });
   return h('div', { class: 'plot' }, h('h3', null, `Subsystems of ${p.name}`, h('span', { class: 'soft' }, ' darker: more is lost')), h('div', { class: 'systems' }, rows));
 }

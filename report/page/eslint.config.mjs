@@ -3,7 +3,7 @@
 // that a name of one is known to the others.
 import { readFileSync } from 'node:fs';
 
-const page = ['report/page/data.js', 'report/page/shapes.js', 'report/page/scene.js', 'report/page/panels.js', 'report/page/main.js'];
+const page = ['report/page/data.js', 'report/page/shapes.js', 'report/page/scene.js', 'report/page/panels.js', 'report/page/debrief.js', 'report/page/main.js'];
 const scripts = [
   [...page, 'report/page/begin.js', 'cmd/web/site/list.js', 'cmd/web/site/web.js'],
   [...page, 'cmd/internal/livepage/site/merge.js', 'cmd/internal/livepage/site/live.js'],

@@ -173,11 +173,12 @@ function kills(app, m) {
     assists ? h('td', { class: 'wide' }, (k.assists || []).map((a, i) => [i ? ', ' : '', who(m, a.player)])) : null,
     h('td', { class: 'num soft wide frame' }, frameOf(app, m, k))));
   const ended = m.kills.findIndex((k) => k.after_end); // all later ones are, too
-  if (ended >= 0) rows.splice(ended, 0, h('tr', null, h('th', { scope: 'colgroup', colspan: 7 }, 'After the end: counts for nothing')));
+  const after = ended < 0 ? [] : rows.splice(ended);
+  if (after.length) after.unshift(h('tr', null, h('th', { scope: 'rowgroup', colspan: assists ? 7 : 6 }, 'After the end: counts for nothing')));
   return section('kills', 'Kills', m.kills.length ? 'a click shows the two seconds before' : null,
     h('div', { class: 'card' }, lanes(app, m), m.kills.length ? h('div', { class: 'scroll' }, h('table', { class: 'killtable' }, h('caption', { class: 'hidden' }, 'Kills'),
       h('thead', null, h('tr', null, ['Time', 'Killer', 'Lost', 'With', 'Distance', assists && 'Others who helped', 'Frame'].filter(Boolean).map((x) => h('th', { scope: 'col', class: (x === 'Frame' || x === 'Distance' ? 'num ' : '') + (x === 'Frame' ? 'wide frame' : x === 'Distance' || x.startsWith('Others') ? 'wide' : '') }, x)))),
-      h('tbody', null, rows))) : h('p', { class: 'keyline empty' }, 'No ship was lost.')));
+      [rows, after].filter((part) => part.length).map((part) => h('tbody', null, part)))) : h('p', { class: 'keyline empty' }, 'No ship was lost.')));
 }
 
 const endings = { killed: 'destroyed', destroyed: 'destroyed', left: 'the player left', removed: 'removed', replaced: 'replaced by another ship', restarted: 'the match restarted' };
@@ -214,9 +215,9 @@ function flights(app, m) {
     }
     if (shield) content.push(svg('path', { class: 'shieldline', d: shield[0] }));
     if (hull) content.push(svg('path', { class: 'hull', d: hull[0] }));
-    const said = [hull ? hull[1] < 1 ? `hull down to ${percent(hull[1])}` : 'hull whole' : 'hull not known', shield ? shield[1] < 1 ? `shields down to ${percent(shield[1])}` : 'shields whole' : 'shields not known'].join(', ');
+    const said = [hull ? hull[1] < 1 ? `hull down to ${inPercent(hull[1])}` : 'hull whole' : 'hull not known', shield ? shield[1] < 1 ? `shields down to ${inPercent(shield[1])}` : 'shields whole' : 'shields not known'].join(', ');
     const lost = (l.systems || []).filter((q) => q.lost !== undefined).map((q) => [q.name, q.lost]).sort((a, b) => a[1] - b[1]);
-    const hurt = (l.systems || []).filter((q) => q.lost === undefined && q.least < 1).map((q) => `${q.name} ${percent(q.least)}`);
+    const hurt = (l.systems || []).filter((q) => q.lost === undefined && q.least < 1).map((q) => `${q.name} ${inPercent(q.least)}`);
     const how = l.end_how ? endings[l.end_how] || l.end_how : 'to the end';
     return h('article', { class: `card flight k${colorOf(m, l.player)}` },
       h('header', null, icon(l.ship), h('h3', null, readable(l.ship)), timeButton(app, l.begin, 0, `${clock(l.begin, 0)} – ${clock(l.end, 0)}`),
