@@ -43,7 +43,7 @@ func Keep(m *match.Match) Kept {
 			f.Misses++
 		}
 	}
-	less.Shots, less.Damage, less.Events, less.Lines, less.Unusual = nil, nil, nil, nil, nil
+	less.Shots, less.Damage, less.Events, less.Lines, less.Unusual, less.Fire, less.Wear = nil, nil, nil, nil, nil, nil, nil
 	less.Lives = append([]match.Life(nil), m.Lives...)
 	for i := range less.Lives {
 		l := &less.Lives[i]
@@ -53,7 +53,7 @@ func Keep(m *match.Match) Kept {
 	less.Kills = append([]match.Kill(nil), m.Kills...)
 	for i := range less.Kills {
 		x := &less.Kills[i]
-		if x.At = nil; x.Distance != nil && finite(*x.Distance) != *x.Distance {
+		if x.At, x.Fire = nil, nil; x.Distance != nil && finite(*x.Distance) != *x.Distance {
 			x.Distance = nil
 		}
 	}
