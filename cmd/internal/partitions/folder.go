@@ -192,12 +192,12 @@ func (d *draft) publish() error {
 
 // files returns the files of a part in all tables.
 func (f *folder) files(part string) (all []string, err error) {
-	tables, err := f.tables()
+	folders, err := f.tables()
 	if err != nil {
 		return nil, err
 	}
 	add := func(part string) (n int) {
-		for _, table := range tables {
+		for _, table := range folders {
 			name := filepath.Join(table, partKey+part, "part."+f.ext)
 			if _, err := os.Stat(name); err == nil {
 				all = append(all, name)
