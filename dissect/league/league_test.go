@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/modfile"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 const rules = `title = "Friday"
@@ -223,5 +224,17 @@ func TestMistakes(t *testing.T) {
 		if _, err := Read(modfile.File{Name: "l.toml", Data: []byte(text)}); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
+	}
+}
+
+// TestExample reads the example of the documents, which has every key.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	s := settings(t, string(fixtures.Read(t, "../docs/example-league.toml")))
+	if s.Title != "Friday league" || s.Zone.String() != "Europe/Berlin" || len(s.Seasons) != 2 || s.key("jim") != "kirk" || !s.Rated || s.Addresses || s.Chat || s.Shortest != 60 {
+		t.Errorf("got %+v", s)
+	}
+	if end := s.Seasons[0].End.Format(time.DateOnly); end != "2026-12-01" {
+		t.Errorf("the first season is before %s", end)
 	}
 }
