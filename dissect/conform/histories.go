@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -496,6 +497,11 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 		row.Matched++
 		return
 	}
+	if x.op == msg.OpSettings && c.crowded(d.client) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
+		c.excuse(x, whyCrossed)
+		c.incomparable(g, whyCrossed)
+		return
+	}
 	if x.reliable {
 		if why := c.excused(d, x); why != "" {
 			if other, known := c.lostCause(d, g); known {
@@ -592,6 +598,14 @@ func (c *Client) take(number int64, key uint64) bool {
 // message, or that it got it at all.
 func (s *source) uncertain() bool {
 	return s.receipt == nil || s.receipt.twice || !s.receipt.acknowledged()
+}
+
+// crowded reports whether another client came while one did, so that the host may
+// have let them in in another order.
+func (c *comparer) crowded(cl *Client) bool {
+	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
+		return o != cl && o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
+	})
 }
 
 // returned reports whether a message comes back to its author, which no network

@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -71,6 +73,8 @@ func (c *comparer) stateMade(g *got) string {
 		return whyLeave
 	case ok && c.t.guessed(peer):
 		return whyGuessed
+	case ok && slices.ContainsFunc(c.t.order, func(o *Client) bool { return o.Peer == peer && o.entry != nil && o.entry.uncertain() }):
+		return whyCrossed // others may have been ready before
 	case c.t.late():
 		return whyLate
 	}

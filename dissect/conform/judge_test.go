@@ -30,8 +30,13 @@ var altered = []string{"networked_battle.pcap", "battle_mix.pcap.gz", "reliabili
 // judged returns the judge's reports of a tape.
 func (t tape) judged(tb testing.TB) []*result.Report {
 	tb.Helper()
+	return t.judgedBy(tb, conform.Config{Against: decode.Undecided})
+}
+
+func (t tape) judgedBy(tb testing.TB, cfg conform.Config) []*result.Report {
+	tb.Helper()
 	p := dissect.New(dissect.Config{})
-	hosts := conform.NewHosts(conform.Config{Against: decode.Undecided})
+	hosts := conform.NewHosts(cfg)
 	for i := range t {
 		if err := p.Push(&t[i].Datagram, hosts.Record); err != nil {
 			tb.Fatal(err)
@@ -250,8 +255,9 @@ func writeJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, wrong := blame(t, sound, troubles, 5)
+	lines, more := lineTable(t, []int{1, 5, 15}, 5)
 	second, _, _ := blind(t, altered, []trouble{{"unchanged", 0}, {"lost", 0.02}, {"lost", 0.1}, {"doubled", 0.02}, {"delayed", 0.1}}, 3)
-	for name, table := range map[string]string{"blame": first, "found": second} {
+	for name, table := range map[string]string{"blame": first, "lines": lines, "found": second} {
 		begin, end := []byte("<!-- "+name+" -->\n"), []byte("<!-- end of "+name+" -->")
 		from, till := bytes.Index(page, begin), bytes.Index(page, end)
 		if from < 0 || till < from {
@@ -262,5 +268,5 @@ func writeJudge(t *testing.T) {
 	if err := os.WriteFile(judgeTables, page, 0o644); err != nil { //nolint:gosec // a page of the documents
 		t.Fatal(err)
 	}
-	t.Logf("false blame in %v runs; see docs/judge.md", wrong)
+	t.Logf("false blame in %v runs, and %v over bad lines; see docs/judge.md", wrong, more)
 }
