@@ -302,7 +302,7 @@ func TestScores(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("the score board shows %v, not %v", got, want)
 			}
-			if n := eval[int](p, `document.querySelectorAll(".killtable tbody tr").length`); n != len(m.Kills) {
+			if n := eval[int](p, `document.querySelectorAll(".killtable tbody tr[data-t]").length`); n != len(m.Kills) {
 				t.Errorf("%d kills are listed, not %d", n, len(m.Kills))
 			}
 			if n := eval[int](p, `document.querySelectorAll(".talk li").length`); n != len(m.Chat) {

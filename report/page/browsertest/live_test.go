@@ -122,7 +122,7 @@ func script(t *testing.T) string {
 // The numbers of a page and of an overlay.
 const (
 	pageNumbers = `Object.fromEntries([...document.querySelectorAll(".board tbody tr")].map((r) => [r.dataset.player, [+r.querySelector("[data-kills]").dataset.kills, +r.querySelector("[data-deaths]").dataset.deaths]]))`
-	pageKills   = `document.querySelectorAll(".killtable tbody tr").length`
+	pageKills   = `document.querySelectorAll(".killtable tbody tr[data-t]").length`
 	overNumbers = `Object.fromEntries([...document.querySelectorAll("#score .row:not(.head)")].map((r) => [r.children[0].textContent, [+r.children[1].textContent, +r.children[2].textContent]]))`
 )
 
