@@ -51,6 +51,7 @@ type Form struct {
 	JSON      bool // an object a row, which has the columns with a value
 	Separator byte // between cells; 0 for a comma
 	NoHeader  bool
+	Mark      bool // a byte order mark first: spreadsheets then read the file as UTF-8
 	Quote     Quote
 	Raw       bool // no apostrophe before formulas: not for a spreadsheet
 
@@ -113,7 +114,7 @@ func New(w io.Writer, columns []string, form Form, o ndjson.Options) *Sink {
 	s := &Sink{
 		lines: report.NewLines(w, o.Live), enc: ndjson.NewEncoder(o), header: columns, cells: make([]cell, len(columns)), form: form, plans: map[layout]*plan{},
 	}
-	s.began = form.NoHeader || form.JSON
+	s.began = form.NoHeader && !form.Mark || form.JSON
 	s.form.bare = form.Quote == QuoteNone || form.Quote == QuoteNeeded && strings.IndexByte("+-.0123456789e", form.Separator) < 0
 	s.fields.json = form.JSON
 	for _, c := range columns {
@@ -190,14 +191,23 @@ func (s *Sink) Record(r *dissect.Record) error {
 	return s.lines.Done(append(buf, '\n'))
 }
 
-// begin writes the header, once.
+// byteOrderMark is U+FEFF in UTF-8.
+const byteOrderMark = "\xEF\xBB\xBF"
+
+// begin writes the mark and the header, once.
 func (s *Sink) begin() {
 	if s.began {
 		return
 	}
 	s.began = true
-	buf := append(s.lines.Buffer(), strings.Join(s.header, string(rune(s.form.Separator)))...)
-	_ = s.lines.Done(append(buf, '\n')) // its error is there again at the next line
+	buf := s.lines.Buffer()
+	if s.form.Mark {
+		buf = append(buf, byteOrderMark...)
+	}
+	if !s.form.NoHeader {
+		buf = append(append(buf, strings.Join(s.header, string(rune(s.form.Separator)))...), '\n')
+	}
+	_ = s.lines.Done(buf) // its error is there again at the next line
 }
 
 // Continue makes the sink write no header: another has written it.

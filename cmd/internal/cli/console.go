@@ -12,20 +12,31 @@ import (
 type Display struct {
 	NoANSI bool // neither colours nor a moving cursor: an old Windows console
 	ASCII  bool // standard output: no characters but those of ASCII
+	// CodePage is the one in which the reader of standard output takes text: a pipe of a
+	// Windows console, such as that to more, or that of PowerShell's >. It is 0 for UTF-8.
+	CodePage uint32
 }
 
 // OpenDisplay finds the limits of the program's terminal and switches on its
 // disabled features. The program must call restore before it ends.
 func OpenDisplay(out, err *os.File) (d Display, restore func()) {
 	d, restore = openConsole(out, err)
-	d.ASCII = d.ASCII || !utf8Locale(os.Getenv)
+	if localeOf(os.Getenv) != "" { // such as in Git's shell, whose terminal is no console
+		d.CodePage = 0
+	}
+	d.ASCII = d.ASCII || d.CodePage != 0 || !utf8Locale(os.Getenv)
 	return d, restore
+}
+
+// localeOf returns the locale of text, "" if it is not set.
+func localeOf(getenv func(string) string) string {
+	return cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
 }
 
 // utf8Locale reports whether the locale has UTF-8. A locale that is not set says
 // nothing: containers and services have none, and their terminals show UTF-8.
 func utf8Locale(getenv func(string) string) bool {
-	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
+	locale := localeOf(getenv)
 	if locale == "" {
 		return true
 	}
@@ -37,10 +48,40 @@ func utf8Locale(getenv func(string) string) bool {
 // Text returns where a report for people is to be written. Names that players
 // give themselves are not ASCII only, whatever the report draws.
 func (o *Output) Text() io.Writer {
-	if o.ASCII {
+	switch {
+	case o.CodePage != 0:
+		return &pageWriter{w: o, encode: func(text []byte) []byte { return inCodePage(o.CodePage, text) }}
+	case o.ASCII:
 		return asciiWriter{o}
 	}
 	return o
+}
+
+// A pageWriter writes the UTF-8 that it is given in the code page of a console.
+type pageWriter struct {
+	w      io.Writer
+	encode func(text []byte) []byte
+	rest   []byte // the beginning of a character that is divided between two calls
+}
+
+// Write implements [io.Writer].
+func (p *pageWriter) Write(b []byte) (int, error) {
+	text := append(p.rest, b...)
+	whole := len(text)
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				whole -= n
+			}
+			break
+		}
+	}
+	_, err := p.w.Write(p.encode(text[:whole]))
+	p.rest = append([]byte(nil), text[whole:]...)
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // An asciiWriter writes a question mark for every other character of the UTF-8

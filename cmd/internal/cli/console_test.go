@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 )
 
 func TestUTF8Locale(t *testing.T) {
@@ -44,6 +45,23 @@ func TestASCIIWriter(t *testing.T) {
 	_ = r.CloseWithError(broken)
 	if n, err := (asciiWriter{w}).Write([]byte("x")); n != 0 || !errors.Is(err, broken) {
 		t.Errorf("got %d and %v, want %v", n, err, broken)
+	}
+}
+
+// A character that is divided between two calls is encoded as one.
+func TestPageWriter(t *testing.T) {
+	const in, want = "Jörg → 你好 🚀\n\xFF\xC3", "J·rg · ·· ·\n·"
+	var out strings.Builder
+	w := &pageWriter{w: &out, encode: func(text []byte) []byte {
+		return []byte(strings.Map(func(r rune) rune {
+			if r >= utf8.RuneSelf {
+				return '·'
+			}
+			return r
+		}, string(text)))
+	}}
+	if n, err := io.Copy(w, iotest.OneByteReader(strings.NewReader(in))); n != int64(len(in)) || err != nil || out.String() != want {
+		t.Errorf("got %q, %d and %v, want %q", out.String(), n, err, want)
 	}
 }
 

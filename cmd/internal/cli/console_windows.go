@@ -2,9 +2,12 @@ package cli
 
 import (
 	"os"
+	"unicode/utf16"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // openConsole switches on ANSI where standard output and standard error are
@@ -16,8 +19,11 @@ func openConsole(out, err *os.File) (d Display, restore func()) {
 	for _, f := range []*os.File{out, err} {
 		h := windows.Handle(f.Fd())
 		var mode uint32
-		if windows.GetConsoleMode(h, &mode) != nil {
-			continue // a file or a pipe
+		if windows.GetConsoleMode(h, &mode) != nil { // a file or a pipe
+			if kind, err := windows.GetFileType(h); f == out && err == nil && kind == windows.FILE_TYPE_PIPE {
+				d.CodePage = pageOfConsole()
+			}
+			continue
 		}
 		const ansi = windows.ENABLE_PROCESSED_OUTPUT | windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING
 		if windows.SetConsoleMode(h, mode|ansi) != nil {
@@ -35,6 +41,36 @@ func openConsole(out, err *os.File) (d Display, restore func()) {
 			undo[i]()
 		}
 	}
+}
+
+// pageOfConsole returns the code page in which the programs of a console take text from
+// pipes, 0 if that is UTF-8 or there is no console.
+func pageOfConsole() uint32 {
+	const codePageUTF8 = 65001
+	page, err := windows.GetConsoleOutputCP()
+	if err != nil || page == codePageUTF8 {
+		return 0
+	}
+	return page
+}
+
+var wideCharToMultiByte = windows.NewLazySystemDLL("kernel32.dll").NewProc("WideCharToMultiByte")
+
+// inCodePage returns UTF-8 in a code page, with question marks for what that lacks.
+func inCodePage(page uint32, text []byte) []byte {
+	wide := utf16.Encode([]rune(string(text)))
+	if len(wide) == 0 {
+		return nil
+	}
+	const noBestFit = 0x400 // WC_NO_BEST_FIT_CHARS
+	const longest = 4       // bytes of a character
+	out := make([]byte, longest*len(wide))
+	n, _, _ := wideCharToMultiByte.Call(uintptr(page), noBestFit, uintptr(unsafe.Pointer(&wide[0])), uintptr(len(wide)),
+		uintptr(unsafe.Pointer(&out[0])), uintptr(len(out)), 0, 0) // 0 tells an error
+	if n == 0 { // some code pages take no flags
+		return []byte(report.ASCII(string(text)))
+	}
+	return out[:n]
 }
 
 // fontInfo is the CONSOLE_FONT_INFOEX of Windows.
