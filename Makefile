@@ -13,6 +13,7 @@ CHROMIUM ?= chromium
 ESBUILD ?= github.com/evanw/esbuild/cmd/esbuild@v0.28.2
 ESLINT ?= eslint@10.15.0
 APIDIFF ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
+WINRES ?= github.com/tc-hib/go-winres@v0.3.3
 ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 
 # Without the folder in what it builds, the compiler builds nothing twice: not for
@@ -38,9 +39,9 @@ SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/... ./d
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
-# What "make windows" runs: the engine for Wireshark and all tests. CI has time for
+# What "make windows" runs: the engine for Wireshark, the installer and all tests. CI has time for
 # the tests of files, paths, sockets and whole commands.
-WINDOWS ?= -home -engine ./...
+WINDOWS ?= -home -engine -installer ./...
 WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
@@ -68,7 +69,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-home windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-home windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross resources repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -318,7 +319,15 @@ cross: web ## build for each of PLATFORMS into dist/
 		if test "$$os" = windows; then ext=.exe; fi; \
 		echo "build $$p"; \
 		GOOS=$$os GOARCH=$$arch $(BUILD) -o "dist/bcdissect_$${os}_$$arch$$ext" ./cmd/bcdissect || exit 1; \
+		if test "$$os" = windows; then $(GO) run $(WINRES) patch --in $(RESOURCES) --product-version '$(VERSION)' --file-version '$(VERSION)' --no-backup "dist/bcdissect_$${os}_$$arch$$ext" && \
+			$(PACKAGING)/windows/sign.sh "dist/bcdissect_$${os}_$$arch$$ext" || exit 1; fi; \
 	done
+
+# Each program for Windows has them, also one of a plain "go build". Those for users
+# then get the version.
+RESOURCES = $(PACKAGING)/windows/resources/resources.json
+resources: ## write the icon and the manifest of programs for Windows into cmd/bcdissect
+	$(GO) run $(WINRES) make --in $(RESOURCES) --arch 386,amd64,arm64 --out cmd/bcdissect/rsrc
 
 # The second build is of a copy in another folder, and compiles everything anew:
 # only the source, the version and the compiler may show in the program.
@@ -338,13 +347,17 @@ man: ## write the manual, a page for each command, into dist/man
 	echo '{"Replace": {"cmd/bcdissect/man.go": "$(PACKAGING)/man/man.go"}}' >"$$dir/overlay.json" && \
 	SOURCE_DATE_EPOCH=$(PACKAGE_TIME) $(GO) run -overlay "$$dir/overlay.json" -mod=mod -modfile "$$dir/go.mod" ./cmd/bcdissect dist/man
 
-packages: build cross man licence-texts engine-parts ## make archives, deb, rpm, formula, manifest and checksums in dist/packages
+packages: build cross man licence-texts engine-parts ## make archives, deb, rpm, installer, formula, manifest and checksums in dist/packages
 	@rm -rf dist/completions && mkdir -p dist/completions
 	@bin/bcdissect completion bash >dist/completions/bcdissect.bash
 	@bin/bcdissect completion zsh >dist/completions/_bcdissect
 	@bin/bcdissect completion fish >dist/completions/bcdissect.fish
 	@bin/bcdissect completion powershell >dist/completions/bcdissect.ps1
-	@$(GO) run ./$(PACKAGING)/release -tag '$(VERSION)' -version '$(PACKAGE_VERSION)' -time $(PACKAGE_TIME) -nfpm $(NFPM)
+	@installer=$(PACKAGING)/windows/installer.sh; \
+	if ! command -v makensis >/dev/null; then \
+		echo "make: no installer for Windows: makensis (Debian's package is nsis) is not installed" >&2; installer=; \
+	fi; \
+	$(GO) run ./$(PACKAGING)/release -tag '$(VERSION)' -version '$(PACKAGE_VERSION)' -time $(PACKAGE_TIME) -nfpm $(NFPM) -installer "$$installer"
 	@cat dist/packages/SHA256SUMS
 
 # The engine is the only part with cgo. It is linked with neither Lua nor Wireshark:
@@ -377,7 +390,7 @@ licence-texts: ## write the licences of all that is linked into dist/licences.tx
 	@$(GO) run ./$(PACKAGING)/licences -text dist/licences.txt -debian dist/copyright -base $(PACKAGING)/copyright
 
 package-check: ## build the packages of this system twice, compare them, and try them
-	@ACTIONLINT=$(ACTIONLINT) $(PACKAGING)/check.sh
+	@ACTIONLINT=$(ACTIONLINT) WINRES=$(WINRES) $(PACKAGING)/check.sh
 
 # On standard error the tool only complains that it cannot look up web pages. It
 # finds no standard library, and so lists nothing, if it is built with -trimpath.

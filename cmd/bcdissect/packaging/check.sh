@@ -37,6 +37,11 @@ if has git "the workflows are not checked" && git rev-parse --git-dir >/dev/null
 	go run "$ACTIONLINT"
 fi
 
+go run "$WINRES" make --in cmd/bcdissect/packaging/windows/resources/resources.json --arch 386,amd64,arm64 --out "$dir/rsrc"
+for system in 386 amd64 arm64; do
+	cmp "$dir/rsrc_windows_$system.syso" "cmd/bcdissect/rsrc_windows_$system.syso" || { echo 'package-check: "make resources" brings it up to date' >&2; exit 1; }
+done
+
 mkdir "$dir/archive"
 tar -xzf $folder/bcdissect_*.tar.gz -C "$dir/archive"
 try "$dir/archive/bcdissect"
@@ -49,8 +54,11 @@ bash -n "$dir/archive/completions/bcdissect.bash"
 if has unzip "the archive for Windows is not checked"; then
 	unzip -tq $folder/*.zip
 	if has x86_64-w64-mingw32-gcc "the archive for Windows lacks the engine for Wireshark"; then
-		unzip -l $folder/*.zip | grep -q ' bcdissect-engine\.dll$'
+		unzip -l $folder/*.zip | grep -q ' bcdissect/bcdissect-engine\.dll$'
 	fi
+	unzip -q $folder/*.zip -d "$dir/zip"
+	grep -aq 'activeCodePage.*UTF-8' "$dir/zip/bcdissect/bcdissect.exe" # it has its manifest
+	tr -d '\000' <"$dir/zip/bcdissect/bcdissect.exe" | grep -aq "ProductVersion.*$(bin/bcdissect version | cut -d ' ' -f 2)"
 fi
 
 if has rpm "the rpm is not checked"; then

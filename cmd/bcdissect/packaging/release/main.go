@@ -1,6 +1,7 @@
 // Command release makes of the programs, manual pages and completions in dist
 // all that a release consists of: an archive for each system, packages for Linux
-// (deb and rpm, with nfpm), a Homebrew formula, a Scoop manifest and checksums.
+// (deb and rpm, with nfpm), an installer for Windows (with makensis), a Homebrew
+// formula, a Scoop manifest and checksums.
 // "make packages" runs it.
 //
 // The same programs give the same files, byte for byte: names are sorted, and
@@ -25,6 +26,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -46,6 +48,7 @@ type release struct {
 	version string // as packages for Linux compare it
 	time    time.Time
 	nfpm    string // the module that makes those packages
+	nsis    string // the script that makes the installer, "" for none
 	dist    string // folder of the built programs, with man/ and completions/
 	out     string // folder for the packages
 }
@@ -59,6 +62,7 @@ func main() {
 	flag.StringVar(&r.version, "version", "", "the version as packages for Linux compare it, such as 1.2.3")
 	flag.Int64Var(&seconds, "time", 0, "the time of every file, in seconds since 1970")
 	flag.StringVar(&r.nfpm, "nfpm", "", "the module that makes packages for Linux, with its version")
+	flag.StringVar(&r.nsis, "installer", "", "the script that makes the installer for Windows; without it there is none")
 	flag.Parse()
 	r.time = time.Unix(seconds, 0).UTC()
 	r.dist = "dist"
@@ -100,6 +104,11 @@ func (r *release) run() error {
 			return err
 		}
 		sums[p] = fmt.Sprintf("%x", sha256.Sum256(b))
+		if p == "windows_amd64" && r.nsis != "" {
+			if err := r.installer(p, members); err != nil {
+				return err
+			}
+		}
 	}
 	if err := r.formula(sums); err != nil {
 		return err
@@ -131,10 +140,11 @@ func (r *release) platforms() (all []string, err error) {
 
 func windows(platform string) bool { return strings.HasPrefix(platform, "windows_") }
 
-// file returns the name of a platform's archive.
+// file returns the name of a platform's archive. Those for Windows have no version, so
+// that there is a link to the newest one.
 func (r *release) file(platform string) string {
 	if windows(platform) {
-		return r.name(platform) + ".zip"
+		return "bcdissect_" + platform + ".zip"
 	}
 	return r.name(platform) + ".tar.gz"
 }
@@ -252,6 +262,45 @@ func packed(b []byte) ([]byte, error) {
 	return to.Bytes(), err
 }
 
+// installer makes the installer of the files in a platform's archive.
+func (r *release) installer(platform string, members []member) error {
+	folder := filepath.Join(r.dist, "installed", platform)
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	for _, m := range members {
+		name := filepath.Join(folder, filepath.FromSlash(m.name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, m.data, 0o644); err != nil {
+			return err
+		}
+		if err := os.Chtimes(name, r.time, r.time); err != nil { // the installer keeps it
+			return err
+		}
+	}
+	to := filepath.Join(r.out, "bcdissect_"+platform+"_setup.exe")
+	cmd := exec.Command(r.nsis, filepath.Join(folder, zipFolder), r.tag, to)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.time.Unix()))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", r.nsis, err, out)
+	}
+	return nil
+}
+
+// relativeLink is a link in Markdown to a file of the repository.
+var relativeLink = regexp.MustCompile(`\]\(([a-zA-Z][^):]*)\)`)
+
+// documents are the files that people read in an archive.
+var documents = []string{"README.md", "CHANGELOG.md", "LICENSE"}
+
+// document returns a document as archives have it: its links to other files of the
+// repository lead to the web.
+func (r *release) document(b []byte) []byte {
+	return relativeLink.ReplaceAll(b, []byte("]("+homepage+"/blob/"+r.tag+"/$1)"))
+}
+
 // A member is a file in an archive.
 type member struct {
 	name string
@@ -267,10 +316,10 @@ func (r *release) members(platform string) (all []member, err error) {
 	}
 	from := map[string]string{ // by the name in the archive
 		program:        filepath.Join(r.dist, "bcdissect_"+platform+suffix),
-		"README.md":    "README.md",
-		"CHANGELOG.md": "CHANGELOG.md",
-		"LICENSE":      "LICENSE",
 		"licences.txt": filepath.Join(r.dist, "licences.txt"),
+	}
+	for _, name := range documents {
+		from[name] = name
 	}
 	if engine := r.engine(platform); engine != "" {
 		from[filepath.Base(engine)] = engine
@@ -284,6 +333,9 @@ func (r *release) members(platform string) (all []member, err error) {
 			return nil, err
 		}
 		for _, f := range files {
+			if windows(platform) && path.Ext(f.Name()) != ".ps1" {
+				continue // for shells that Windows has not
+			}
 			from[path.Join(folder, f.Name())] = filepath.Join(r.dist, folder, f.Name())
 		}
 	}
@@ -296,11 +348,24 @@ func (r *release) members(platform string) (all []member, err error) {
 		if name == program {
 			mode = 0o755
 		}
+		if slices.Contains(documents, file) {
+			b = r.document(b)
+		}
+		if windows(platform) {
+			name = path.Join(zipFolder, name)
+			if slices.Contains(documents, file) { // Windows opens text by its extension
+				name = strings.TrimSuffix(name, ".md") + ".txt"
+			}
+		}
 		all = append(all, member{name, b, mode})
 	}
 	slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
 	return all, nil
 }
+
+// zipFolder is the folder in archives for Windows, whose programs unpack everything
+// beside the archive.
+const zipFolder = "bcdissect"
 
 // pack returns an archive.
 func pack(platform string, members []member, at time.Time) ([]byte, error) {
@@ -396,11 +461,12 @@ func (r *release) scoop(sums map[string]string) error {
 		License      string             `json:"license"`
 		Suggest      map[string]string  `json:"suggest"`
 		Architecture map[string]archive `json:"architecture"`
+		Folder       string             `json:"extract_dir"`
 		Bin          string             `json:"bin"`
 	}{
 		Version: r.number(), Description: description, Homepage: homepage, License: licence,
 		Suggest: map[string]string{"Npcap, for live capture": "extras/npcap-np"},
-		Bin:     "bcdissect.exe", Architecture: map[string]archive{},
+		Folder:  zipFolder, Bin: "bcdissect.exe", Architecture: map[string]archive{},
 	}
 	for platform, name := range map[string]string{"windows_amd64": "64bit", "windows_386": "32bit", "windows_arm64": "arm64"} {
 		if sum, ok := sums[platform]; ok {

@@ -31,7 +31,8 @@ func released(t *testing.T) string {
 		"dist/bcdissect_windows_amd64.cdx.json": "a bill of materials",
 		"dist/man/bcdissect.1":                  "a page",
 		"dist/completions/bcdissect.bash":       "a completion",
-		"README.md":                             "read me",
+		"dist/completions/bcdissect.ps1":        "another",
+		"README.md":                             "[a](docs/a.md#b), [b](https://example.org/x) and [c](#d)",
 		"CHANGELOG.md":                          "changes",
 		"LICENSE":                               "licence",
 		"dist/licences.txt":                     "licences",
@@ -91,9 +92,10 @@ func TestArchives(t *testing.T) {
 	want := []string{
 		"644 1700000000 CHANGELOG.md: changes",
 		"644 1700000000 LICENSE: licence",
-		"644 1700000000 README.md: read me",
+		"644 1700000000 README.md: [a](https://github.com/bcdissect/bcdissect/blob/v1.2.3-rc1/docs/a.md#b), [b](https://example.org/x) and [c](#d)",
 		"755 1700000000 bcdissect: for newer Macs",
 		"644 1700000000 completions/bcdissect.bash: a completion",
+		"644 1700000000 completions/bcdissect.ps1: another",
 		"644 1700000000 licences.txt: licences",
 		"644 1700000000 man/bcdissect.1: a page",
 	}
@@ -101,7 +103,7 @@ func TestArchives(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	b := read(t, out, "bcdissect_1.2.3-rc1_windows_amd64.zip")
+	b := read(t, out, "bcdissect_windows_amd64.zip")
 	files, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
@@ -111,8 +113,8 @@ func TestArchives(t *testing.T) {
 		got = append(got, fmt.Sprintf("%o %d %s", f.Mode(), f.Modified.Unix(), f.Name))
 	}
 	want = []string{
-		"644 1700000000 CHANGELOG.md", "644 1700000000 LICENSE", "644 1700000000 README.md", "755 1700000000 bcdissect.exe",
-		"644 1700000000 completions/bcdissect.bash", "644 1700000000 licences.txt",
+		"644 1700000000 bcdissect/CHANGELOG.txt", "644 1700000000 bcdissect/LICENSE.txt", "644 1700000000 bcdissect/README.txt",
+		"755 1700000000 bcdissect/bcdissect.exe", "644 1700000000 bcdissect/completions/bcdissect.ps1", "644 1700000000 bcdissect/licences.txt",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -132,7 +134,7 @@ func TestChecksums(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(read(t, out, checksumFile))), "\n")
 	want := []string{
 		"bcdissect.json", "bcdissect.rb", "bcdissect_1.2.3-rc1_darwin_amd64.tar.gz",
-		"bcdissect_1.2.3-rc1_darwin_arm64.tar.gz", "bcdissect_1.2.3-rc1_windows_amd64.zip",
+		"bcdissect_1.2.3-rc1_darwin_arm64.tar.gz", "bcdissect_windows_amd64.zip",
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("got %q", lines)
@@ -177,7 +179,7 @@ func TestManifests(t *testing.T) {
 	if err := json.Unmarshal(read(t, out, "bcdissect.json"), &scoop); err != nil {
 		t.Fatal(err)
 	}
-	const zipped = "bcdissect_1.2.3-rc1_windows_amd64.zip"
+	const zipped = "bcdissect_windows_amd64.zip"
 	got := scoop.Architecture["64bit"]
 	if scoop.Version != "1.2.3-rc1" || scoop.Bin != "bcdissect.exe" || len(scoop.Architecture) != 1 ||
 		got.URL != from+zipped || got.Hash != sumOf(read(t, out, zipped)) {

@@ -1,8 +1,9 @@
 // Command windows runs tests as Windows programs under wine, on Linux. "make
 // windows" calls it. Its arguments are those of "go test", and -- begins the
 // arguments of a further "go test". With -engine before them, it first tries the
-// engine for Wireshark as a DLL. With -home as the first of all, it double-clicks the
-// program on a desktop, and records and opens matches on its page.
+// engine for Wireshark as a DLL, and with -installer after that the installer. With
+// -home as the first of all, it double-clicks the program on a desktop, and records and
+// opens matches on its page.
 //
 // Wine 8, the newest in Debian 12, lacks three functions that Go 1.26 uses. A small
 // DLL in a temporary wine prefix adds the first. For the other two, the tests are
@@ -79,7 +80,8 @@ func run(wine string, args []string) (err error) {
 	}
 	defer stop()
 	log.Printf("wine is ready after %.0f s", time.Since(began).Seconds())
-	if err := try(env, wine, overlay, filepath.Join(dir, "bcdissect.exe")); err != nil {
+	program := filepath.Join(dir, "bcdissect.exe")
+	if err := try(env, wine, overlay, program); err != nil {
 		return err
 	}
 	if len(args) > 0 && args[0] == "-home" {
@@ -91,6 +93,12 @@ func run(wine string, args []string) (err error) {
 	if len(args) > 0 && args[0] == "-engine" {
 		args = args[1:]
 		if err := tryEngine(env, wine, dir); err != nil {
+			return err
+		}
+	}
+	if len(args) > 0 && args[0] == "-installer" {
+		args = args[1:]
+		if err := tryInstaller(env, wine, dir, program); err != nil {
 			return err
 		}
 	}
