@@ -96,6 +96,7 @@ func New(l net.Listener, w io.Writer, o Options) (*Home, error) {
 	h.action("anonymous", func(_ context.Context, r *request) (any, error) { return h.anonymous(r.Names) })
 	h.action("folder", func(context.Context, *request) (any, error) { return nil, h.showFolder() })
 	h.mux.HandleFunc("POST /api/drop", h.drop)
+	h.mux.HandleFunc("/live/", h.live)
 	return h, nil
 }
 

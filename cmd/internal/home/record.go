@@ -31,6 +31,8 @@ type recording struct {
 	end    func() // waits until the recording is complete
 	ended  chan struct{}
 
+	audience *audience // nil if there is no live page
+
 	took time.Duration // once it has ended
 	err  error
 }
@@ -42,9 +44,10 @@ type status struct {
 	Join      string  `json:"join"` // what to type in the game
 	File      string  `json:"file"`
 	Seconds   float64 `json:"seconds"`
-	Playing   int     `json:"playing"`   // games on this computer that play
-	Datagrams int64   `json:"datagrams"` // in both directions
-	Bytes     int64   `json:"bytes"`     // of the file
+	Playing   int     `json:"playing"`        // games on this computer that play
+	Datagrams int64   `json:"datagrams"`      // in both directions
+	Bytes     int64   `json:"bytes"`          // of the file
+	Live      string  `json:"live,omitempty"` // the live page
 	Error     string  `json:"error,omitempty"`
 }
 
@@ -99,6 +102,11 @@ func (h *Home) record(ctx context.Context, name string) error {
 		p.Close()
 		return err
 	}
+	if r.audience, err = newAudience(target.Port(), h.log.Say); err != nil {
+		h.log.Say("there is no live page: %v", cli.Plain(err))
+	} else {
+		p.Feed = r.audience.feed
+	}
 	p.Greet()
 	h.log.Say("recording in %s", r.file)
 	h.remember(name)
@@ -107,6 +115,9 @@ func (h *Home) record(ctx context.Context, name string) error {
 	go func() {
 		defer cli.Guard()
 		r.err = p.Serve(stop)
+		if r.audience != nil {
+			r.err = errors.Join(r.err, r.audience.end())
+		}
 		r.took = time.Since(r.began)
 		close(r.ended)
 		if r.err != nil {
@@ -161,6 +172,9 @@ func (r *recording) status() *status {
 	}
 	if info, err := os.Stat(r.file); err == nil {
 		s.Bytes = info.Size()
+	}
+	if s.Running && r.audience != nil {
+		s.Live = r.audience.path()
 	}
 	if !s.Running {
 		s.Seconds = r.took.Seconds()

@@ -46,8 +46,8 @@ func (h *Home) remember(server string) {
 	}
 }
 
-// A server is one that was found or used before.
-type server struct {
+// An offer is a server that was found or used before.
+type offer struct {
 	Host    string   `json:"host"`
 	Used    bool     `json:"used"`
 	Name    string   `json:"name,omitempty"`
@@ -61,7 +61,7 @@ type server struct {
 
 // A search is what came of looking for servers.
 type search struct {
-	Servers []server `json:"servers"`
+	Servers []offer `json:"servers"`
 	Error   string   `json:"error,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func (h *Home) look(ctx context.Context) (*search, error) {
 		found, _, err = query.LAN(ctx, query.Networks(), o)
 	})
 	both.Wait()
-	s := &search{Servers: []server{}}
+	s := &search{Servers: []offer{}}
 	if err != nil {
 		s.Error = report.Escape("the local network could not be asked: " + cli.Plain(err).Error())
 	}
@@ -104,7 +104,7 @@ func (h *Home) look(ctx context.Context) (*search, error) {
 }
 
 // describe prepares a server's answer for the page.
-func describe(r *query.Result, name string, used bool) server {
+func describe(r *query.Result, name string, used bool) offer {
 	d := query.Describe(r)
 	text := func(t *wire.Untrusted) string {
 		if t == nil {
@@ -112,7 +112,7 @@ func describe(r *query.Result, name string, used bool) server {
 		}
 		return t.String()
 	}
-	s := server{Host: name, Used: used, Name: text(d.Name), Map: text(d.Map), Players: d.Players, Limit: d.Limit, Trip: d.RoundTrip, Error: report.Escape(d.Error)}
+	s := offer{Host: name, Used: used, Name: text(d.Name), Map: text(d.Map), Players: d.Players, Limit: d.Limit, Trip: d.RoundTrip, Error: report.Escape(d.Error)}
 	for _, player := range d.PlayerNames {
 		s.Names = append(s.Names, player.String())
 	}

@@ -231,6 +231,9 @@ func TestHome(t *testing.T) {
 	p.back()
 
 	p.record(server)
+	if got := eval[string](p.tab, `fetch(document.getElementById("live").href).then((r) => r.text())`); !strings.Contains(got, "live.js") {
+		t.Errorf("the live page is %q", got)
+	}
 	p.press("#stop", shown)
 	p.watched()
 	p.back()
