@@ -41,8 +41,8 @@ CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions
 
 # What "make windows" runs: the engine for Wireshark, the installer and all tests. CI has time for
 # the tests of files, paths, sockets and whole commands.
-WINDOWS ?= -home -engine -installer ./...
-WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
+WINDOWS ?= -engine -installer ./...
+WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
@@ -205,11 +205,11 @@ platforms: ## check that the program can be built for each of PLATFORMS
 	done
 
 # The tests that cannot pass under wine are in left-out.txt, with reasons.
-windows: build ## the program for Windows and the tests of WINDOWS, under wine where it is installed
+windows: ## the program for Windows and the tests of WINDOWS, under wine where it is installed
 	@$(GO) run ./$(PACKAGING)/windows $(WINDOWS)
 
 windows-home: WINDOWS = -home
-windows-home: windows ## the page for players, opened by a double click under wine
+windows-home: build windows ## the page for players, opened by a double click under wine
 
 windows-ci: WINDOWS = $(WINDOWS_CI)
 windows-ci: windows ## the same for the tests of WINDOWS_CI
