@@ -88,7 +88,7 @@ func New(l net.Listener, w io.Writer, o Options) (*Home, error) {
 		h.mux.Handle("/"+name, files)
 	}
 	h.action("state", func(context.Context, *request) (any, error) { return h.state(), nil })
-	h.action("look", func(ctx context.Context, _ *request) (any, error) { return h.look(ctx) })
+	h.action("look", func(ctx context.Context, _ *request) (any, error) { return h.look(ctx), nil })
 	h.action("record", func(ctx context.Context, r *request) (any, error) { return nil, h.record(ctx, r.Server) })
 	h.action("stop", func(context.Context, *request) (any, error) { return h.stop() })
 	h.action("open", func(_ context.Context, r *request) (any, error) { return h.open(r.Names) })

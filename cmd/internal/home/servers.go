@@ -62,11 +62,11 @@ type offer struct {
 // A search is what came of looking for servers.
 type search struct {
 	Servers []offer `json:"servers"`
-	Error   string   `json:"error,omitempty"`
+	Error   string  `json:"error,omitempty"`
 }
 
 // look asks the local network, and the servers that were used before.
-func (h *Home) look(ctx context.Context) (*search, error) {
+func (h *Home) look(ctx context.Context) *search {
 	o := query.Options{Timeout: time.Second, Retries: 1}
 	names, hosts := h.used(), []string{}
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -100,7 +100,7 @@ func (h *Home) look(ctx context.Context) (*search, error) {
 			s.Servers = append(s.Servers, describe(&found[i], strings.TrimSuffix(found[i].Host, ":"+query.DefaultPort), false))
 		}
 	}
-	return s, nil
+	return s
 }
 
 // describe prepares a server's answer for the page.

@@ -18,6 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/league"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // layout is the number of the cache's layout and of what is kept of a match. Another
@@ -192,7 +193,7 @@ func (c *cache) look(name, path string, info fs.FileInfo) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := known{Size: info.Size(), Time: info.ModTime().UnixNano(), Print: print, Part: &dissect.Part{}}
+	now := known{Size: info.Size(), Time: packet.Nanos(info.ModTime()), Print: print, Part: &dissect.Part{}}
 	if old := c.files[name]; old != nil && old.Size == now.Size && old.Time == now.Time && old.Print == now.Print {
 		old.used = true
 		return old, nil

@@ -35,7 +35,7 @@ func recordings(dir, without string) (names []string, infos []fs.FileInfo, err e
 		if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			names, infos = append(names, path), append(infos, info)
 		}
-		return nil //nolint:nilerr // it has just gone
+		return nil // without a file that has just gone
 	})
 	return names, infos, err
 }

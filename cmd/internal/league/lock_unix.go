@@ -11,5 +11,5 @@ import (
 // the process, however that ends.
 func tryLock(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	return err != syscall.EWOULDBLOCK //nolint:errorlint // a number; some file systems have no locks
+	return err != syscall.EWOULDBLOCK // other errors: some file systems have no locks
 }

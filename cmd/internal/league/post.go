@@ -41,7 +41,7 @@ func newPoster(from string, s cli.Streams, out string) (*poster, error) {
 	if strings.Contains(from, "://") {
 		return nil, errors.New("--post: the address is a secret, and other users see the command line; write it into a file, or into an environment variable, and give env:NAME")
 	}
-	address := ""
+	var address string
 	if name, ok := strings.CutPrefix(from, "env:"); ok {
 		if address = os.Getenv(name); address == "" {
 			return nil, fmt.Errorf("--post %s: the environment variable %s is empty", from, name)
@@ -55,7 +55,7 @@ func newPoster(from string, s cli.Streams, out string) (*poster, error) {
 	}
 	address = strings.TrimSpace(address)
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && local(u.Hostname())) {
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !local(u.Hostname())) {
 		return nil, fmt.Errorf("--post %s: holds no address of a webhook; it begins with https://", from)
 	}
 	p := &poster{address: address, done: filepath.Join(out, posted), s: s}

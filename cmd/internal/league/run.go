@@ -113,10 +113,16 @@ func plainError(err error) error {
 	return err
 }
 
+// exists reports whether a file is there.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
 // readRules reads the league's file.
 func (r *run) readRules() error {
 	name := r.rulesFile()
-	if _, err := os.Stat(name); r.rules == "" && err != nil {
+	if r.rules == "" && !exists(name) {
 		r.rule = league.Default()
 		return nil
 	}
@@ -296,7 +302,7 @@ func keyOfGroup(names, files []string, looks map[string]*known) string {
 	h := sha256.New()
 	for i, name := range names {
 		k := looks[files[i]]
-		fmt.Fprintf(h, "%s\x00%d %d %s\n", name, k.Size, k.Time, k.Print)
+		_, _ = fmt.Fprintf(h, "%s\x00%d %d %s\n", name, k.Size, k.Time, k.Print) // a hash takes everything
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }

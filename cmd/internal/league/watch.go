@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // every is how often a folder is looked at.
@@ -28,7 +29,7 @@ func (r *run) follow() error {
 		if first || now != seen {
 			switch err := r.once(interrupts.Stopped); {
 			case err == nil:
-			case first && errors.As(err, new(*cli.StatusError)) == false:
+			case first && !errors.As(err, new(*cli.StatusError)):
 				return err // of the rules, or of the command line
 			default:
 				cli.Say(r.s.Err, "%v", err)
@@ -47,7 +48,7 @@ func (r *run) follow() error {
 func (r *run) state() (text string, err error) {
 	names, infos, err := r.recordings()
 	for i, name := range names {
-		text += fmt.Sprintln(name, infos[i].Size(), infos[i].ModTime().UnixNano())
+		text += fmt.Sprintln(name, infos[i].Size(), packet.Nanos(infos[i].ModTime()))
 	}
 	if b, err := cli.ReadDefinitions(r.rulesFile()); err == nil {
 		text += string(b)

@@ -300,10 +300,10 @@ func (v *viewer) flights(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, bad := strconv.Atoi(r.URL.Query().Get("match"))
-	if _, known := p.keys[m]; bad != nil || !known {
+	m, malformed := strconv.Atoi(r.URL.Query().Get("match"))
+	if _, known := p.keys[m]; malformed != nil || !known {
 		http.NotFound(v.w, r)
-		return nil
+		return nil //nolint:nilerr // the viewer's mistake, answered with 404
 	}
 	v.w.Header().Set("Content-Type", "application/json")
 	v.server.journal.mu.Lock()

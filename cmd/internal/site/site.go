@@ -90,9 +90,9 @@ func (s *Site) fragment(captures []string, from int) (text string) {
 	return text
 }
 
-// find returns the capture that a path leads to.
-func (s *Site) find(path string) (name string, ok bool) {
-	below, ok := strings.CutPrefix(path, "captures/"+s.secret+"/")
+// find returns the capture that an address asks for.
+func (s *Site) find(asked string) (name string, ok bool) {
+	below, ok := strings.CutPrefix(asked, "captures/"+s.secret+"/")
 	number, _, _ := strings.Cut(below, "/")
 	i, err := strconv.Atoi(number)
 	s.mu.Lock()
