@@ -61,8 +61,8 @@ func (b *builder) match(k *Kept) {
 		m.Host = k.Host.String()
 	}
 	b.name(&m)
+	m.Ignored = b.ignored(&m) // by the names of its files as they are
 	b.set.Scrub(k.Match)
-	m.Ignored = b.ignored(&m)
 	m.Detail = Detail{
 		Server: k.Name, Map: k.Map, Result: k.Result.Value.String(), Verdict: k.Verdict(k.NameOf), Ending: k.Ending(), Grounds: k.Grounds(),
 		Frame: k.Result.Frame, Teams: k.Teams,

@@ -27,3 +27,22 @@ func hide(text wire.Untrusted, known map[string]bool) wire.Untrusted {
 		return s
 	}))
 }
+
+// dotted finds addresses of IPv4 in the names of files, colons an address's of IPv6.
+var (
+	dotted = regexp.MustCompile(`[0-9]{1,3}(\.[0-9]{1,3}){3}`)
+	colons = regexp.MustCompile(`:+`)
+)
+
+// hideInFile replaces addresses in the name of a file: home names a recording by its
+// server, with hyphens for the characters that names of files can't have.
+func hideInFile(name string, known map[string]bool) string {
+	const hidden = "address"
+	name = dotted.ReplaceAllString(name, hidden)
+	for address := range known {
+		if strings.Contains(address, ":") {
+			name = strings.ReplaceAll(name, colons.ReplaceAllString(address, "-"), hidden)
+		}
+	}
+	return hide(wire.Untrusted(name), known).Raw()
+}

@@ -93,7 +93,8 @@ func (s *Settings) Scrub(m *match.Match) {
 }
 
 // scrubAddresses removes the addresses of host and players. Texts that were made of
-// them, such as the refusal of a client without a name, go as well.
+// them, such as the refusal of a client without a name or the name of a recording, go as
+// well.
 func scrubAddresses(m *match.Match) {
 	all := map[string]bool{m.Host.Addr().String(): true}
 	none := netip.AddrPort{}
@@ -119,6 +120,15 @@ func scrubAddresses(m *match.Match) {
 	m.Events = append([]match.Event(nil), m.Events...)
 	for i := range m.Events {
 		m.Events[i].Text = hide(m.Events[i].Text, all)
+	}
+	m.Places = append([]match.Place(nil), m.Places...)
+	for i := range m.Places {
+		p := &m.Places[i]
+		p.At = hide(p.At, all)
+		p.Files = append([]string(nil), p.Files...)
+		for k, name := range p.Files {
+			p.Files[k] = hideInFile(name, all)
+		}
 	}
 	m.Unusual = append([]match.Finding(nil), m.Unusual...)
 	for i := range m.Unusual {

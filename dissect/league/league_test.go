@@ -204,6 +204,27 @@ func TestScrub(t *testing.T) {
 	}
 }
 
+// TestFiles has recordings whose names have the address of their server. A rule still
+// knows them by these names.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"2026-03-06 20.00.00 192.0.2.7.pcapng":        "2026-03-06 20.00.00 address.pcapng",
+		"198.51.100.7-22103.cap":                      "address-22103.cap",
+		"2026-03-06 20.00.00 -2001-db8-7-.pcapng":     "2026-03-06 20.00.00 -address-.pcapng",
+		"evenings/2026-03-06 20.00.00 example.pcapng": "evenings/2026-03-06 20.00.00 example.pcapng",
+	} {
+		k := played(name, "2026-03-06T20:00:00Z", 600, 1, "Kirk", "Sulu")
+		k.Host = netip.MustParseAddrPort("[2001:db8::7]:22101")
+		s := Default()
+		s.files = []string{name}
+		m := &Build([]Kept{k}, s, nil).Matches[0]
+		if got := m.Detail.Places[0].Files[0]; got != want || m.Ignored == "" {
+			t.Errorf("%s is called %s, ignored: %q", name, got, m.Ignored)
+		}
+	}
+}
+
 // TestMistakes has files with mistakes.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
