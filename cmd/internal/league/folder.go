@@ -65,7 +65,7 @@ func openTarget(dir string) (*target, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, cli.Failed(cli.PlainPath(dir, err))
 	}
-	ours := len(all) == 0 || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == "style.css" || e.Name() == drafts })
+	ours := len(all) == 0 || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == "league.json" || e.Name() == drafts })
 	if !ours {
 		return nil, fmt.Errorf("--output %s: holds other files; give an empty folder, or a new one", dir)
 	}

@@ -23,6 +23,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/league"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -180,11 +182,12 @@ func TestPrivate(t *testing.T) {
 func TestForeign(t *testing.T) {
 	dir := evenings(t, host)
 	out := t.TempDir()
-	put(t, filepath.Join(out, "thesis.doc"), []byte("years"))
+	put(t, filepath.Join(out, "index.html"), []byte("years"))
+	put(t, filepath.Join(out, "style.css"), []byte("of another site"))
 	if _, _, err := makes(t, dir, "-o", out); err == nil || !strings.Contains(err.Error(), "holds other files") {
 		t.Errorf("got %v", err)
 	}
-	if got := siteOf(t, out); len(got) != 1 {
+	if got := siteOf(t, out); len(got) != 2 {
 		t.Errorf("the folder has %v", got)
 	}
 }
@@ -297,5 +300,19 @@ func TestSend(t *testing.T) {
 func TestPlain(t *testing.T) {
 	if got, want := plain("@everyone **x** <@1> [a](b)"), "@\u200beveryone \\*\\*x\\*\\* \\<@\u200b1\\> \\[a\\](b)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestLimits has names that Discord would refuse: one that marks make longer, and none.
+func TestLimits(t *testing.T) {
+	l := &league.League{Title: "League", Settings: league.Default(), Players: []league.Player{{Name: wire.Untrusted(strings.Repeat("_", 250))}, {Name: " "}}}
+	var x post
+	if err := json.Unmarshal(message(l, &league.Match{Parts: []league.Part{{Player: 0}, {Player: 1}}}), &x); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range x.Embeds[0].Fields {
+		if n := len([]rune(f.Name)); n > 256 || strings.TrimSpace(f.Name) == "" || strings.HasSuffix(f.Name, `\…`) {
+			t.Errorf("the name %q has %d characters", f.Name, n)
+		}
 	}
 }

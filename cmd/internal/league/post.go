@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/league"
@@ -221,7 +222,7 @@ type field struct {
 
 // Limits of Discord.
 const (
-	longest    = 200 // characters of a text here; Discord takes 256 and more
+	longest    = 180 // characters of a text; Discord takes 256, and 6000 in all texts
 	mostFields = 25
 )
 
@@ -241,7 +242,11 @@ func message(l *league.League, m *league.Match) []byte {
 		if len(e.Fields) == mostFields {
 			break
 		}
-		e.Fields = append(e.Fields, field{plain(l.Players[p.Player].Name.String()), fmt.Sprintf("%d kills, %d deaths", p.Kills, p.Deaths), true})
+		name := plain(l.Players[p.Player].Name.String())
+		if strings.TrimSpace(name) == "" { // Discord refuses it
+			name = "no name"
+		}
+		e.Fields = append(e.Fields, field{name, fmt.Sprintf("%d kills, %d deaths", p.Kills, p.Deaths), true})
 	}
 	x.Embeds = []embed{e}
 	b, err := json.Marshal(x)
@@ -251,10 +256,21 @@ func message(l *league.League, m *league.Match) []byte {
 	return b
 }
 
-// plain returns a text without what Discord takes for marks.
+// marks replaces what Discord takes for marks.
+var marks = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`, "<", `\<`, "[", `\[`, "]", `\]`, "#", `\#`, "@", "@\u200b")
+
+// plain returns a text without marks. It cuts the text last: Discord counts what escapes
+// them, and refuses the whole post when one text is too long.
 func plain(s string) string {
-	if r := []rune(s); len(r) > longest {
-		s = string(r[:longest]) + "…"
+	var b strings.Builder
+	room := longest
+	for _, r := range s {
+		text := marks.Replace(string(r))
+		if room -= len(utf16.Encode([]rune(text))); room < 0 {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(text)
 	}
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`, "<", `\<`, "[", `\[`, "]", `\]`, "#", `\#`, "@", "@\u200b").Replace(s)
+	return b.String()
 }
