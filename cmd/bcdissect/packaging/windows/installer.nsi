@@ -4,6 +4,11 @@
 ;   OUT      the installer
 ; It installs for one user and needs no rights. /S installs without windows, /D=FOLDER elsewhere.
 
+!define UNINSTALL "Software\Microsoft\Windows\CurrentVersion\Uninstall\bcdissect"
+!define APPLICATION "Software\Classes\Applications\bcdissect.exe"
+!define CAPTURE "Software\Classes\bcdissect.capture"
+!define RUN "Software\Microsoft\Windows\CurrentVersion\App Paths\bcdissect.exe"
+
 Unicode true
 Target amd64-unicode
 SetCompressor /SOLID lzma
@@ -17,11 +22,6 @@ UninstallIcon "${ICON}"
 XPStyle on
 ManifestSupportedOS all
 ManifestDPIAware true
-
-!define UNINSTALL "Software\Microsoft\Windows\CurrentVersion\Uninstall\bcdissect"
-!define APPLICATION "Software\Classes\Applications\bcdissect.exe"
-!define CAPTURE "Software\Classes\bcdissect.capture"
-!define RUN "Software\Microsoft\Windows\CurrentVersion\App Paths\bcdissect.exe"
 
 Page directory
 Page instfiles
