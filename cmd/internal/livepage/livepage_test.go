@@ -493,11 +493,11 @@ func TestResume(t *testing.T) {
 			places = append(places, at)
 		}
 		for _, at := range places {
-			if _, ok := st.server.resume(fmt.Sprintf("JOURNAL-%d", at)); ok != begin[at] {
+			if _, ok := st.server.resume(fmt.Sprintf("JOURNAL-%d", at), size); ok != begin[at] {
 				t.Fatalf("going on at %d is %v", at, ok)
 			}
 		}
-		if _, ok := st.server.resume("OTHER-0"); ok {
+		if _, ok := st.server.resume("OTHER-0", size); ok {
 			t.Error("the id of another program is taken")
 		}
 		st.close()
@@ -542,4 +542,61 @@ func TestRefused(t *testing.T) {
 			t.Errorf("one viewer too many gets %d", got)
 		}
 	})
+}
+
+// TestGuests has as many viewers with the public address as there can be: the owner is
+// served still. A public viewer who claims to know an entry that is too new begins anew.
+func TestGuests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStudio(t)
+		defer st.close()
+		answer := func(path, header string) string {
+			c := st.ask(path, events+header)
+			defer func() { _ = c.Close() }()
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			b, _ := io.ReadAll(c) // until then
+			return string(b)
+		}
+		if err := st.server.journal.add(entry{views: pagePublic, kind: change}, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		size, _ := st.server.journal.extent()
+		claim := fmt.Sprintf("Last-Event-ID: JOURNAL-%d\r\n", size)
+		if got := answer("PUBLIC/api/page", claim); !strings.Contains(got, "event: begin") {
+			t.Errorf("an entry that is too new is known: %q", got)
+		}
+		time.Sleep(delay)
+		if got := answer("PUBLIC/api/page", claim); strings.Contains(got, "event: begin") || !strings.Contains(got, "200 OK") {
+			t.Errorf("an entry that is old enough isn't known: %q", got)
+		}
+		for range mostViewers {
+			c := st.ask("PUBLIC/api/live", events)
+			defer func() { _ = c.Close() }()
+			go func() { _, _ = io.Copy(io.Discard, c) }()
+		}
+		synctest.Wait()
+		if guest, owner := answer("PUBLIC/api/live", ""), answer("OWNER/api/live", ""); !strings.Contains(guest, " 503 ") || !strings.Contains(owner, " 200 OK") {
+			t.Errorf("a guest gets %.20q, the owner %.20q", guest, owner)
+		}
+	})
+}
+
+// TestTooMany has a match more than the page shows: nothing is kept of it.
+func TestTooMany(t *testing.T) {
+	s, err := New(0, t.Errorf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.matches = match.MaxMatches
+	m := &match.Match{Lives: make([]match.Life, 1)}
+	s.flights.sample(m, 0, &match.Sample{T: 1})
+	s.follow(m, false, false)
+	if n := len(s.flights.matches); n != 0 {
+		t.Errorf("the flights of %d matches wait", n)
+	}
+	s.mu.Unlock()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -24,6 +24,7 @@ import (
 // Bounds of viewers.
 const (
 	mostViewers = 256              // at once; others are refused
+	reserved    = 16               // of these for the owner: nobody else can take all places
 	stuck       = 10 * time.Second // after which a viewer that takes nothing is dropped
 	quiet       = 15 * time.Second // after which a viewer is told that the server is there
 	chunk       = 16 << 10         // bytes of memory of a viewer
@@ -125,14 +126,20 @@ func (v *viewer) hurry() {
 
 // admit has a viewer served, unless there are too many.
 func (v *viewer) admit(r *http.Request, send func() error) error {
-	select {
-	case v.server.viewers <- struct{}{}:
-	default:
-		v.w.Header().Set("Retry-After", "30")
-		http.Error(v.w, fmt.Sprintf("%d people watch already; try again later", mostViewers), http.StatusServiceUnavailable)
-		return nil
+	places := []chan struct{}{v.server.viewers}
+	if v.delay > 0 {
+		places = []chan struct{}{v.server.guests, v.server.viewers}
 	}
-	defer func() { <-v.server.viewers }()
+	for _, place := range places {
+		select {
+		case place <- struct{}{}:
+			defer func() { <-place }()
+		default:
+			v.w.Header().Set("Retry-After", "30")
+			http.Error(v.w, "too many people watch already; try again later", http.StatusServiceUnavailable)
+			return nil
+		}
+	}
 	if r.Method == http.MethodHead {
 		return nil
 	}
@@ -166,12 +173,12 @@ func (v *viewer) each(p *plan, yield func(e *entry) error) error {
 // stream sends events until the viewer or the server goes.
 func (v *viewer) stream(r *http.Request) error {
 	v.w.Header().Set("Content-Type", "text/event-stream")
-	place, again := v.server.resume(r.Header.Get("Last-Event-ID"))
+	p, err := v.server.journal.plan(v.view, v.delay)
+	if err != nil {
+		return err
+	}
+	place, again := v.server.resume(r.Header.Get("Last-Event-ID"), p.until)
 	if !again {
-		p, err := v.server.journal.plan(v.view, v.delay)
-		if err != nil {
-			return err
-		}
 		v.print("event: begin\ndata: {\"schema\":%d,\"delay\":%g,\"match\":%d}\n\n", ndjson.Schema, v.delay.Seconds(), p.current)
 		if err := v.each(&p, func(e *entry) error { return v.event(e, false) }); err != nil {
 			return err
@@ -325,11 +332,12 @@ func (v *viewer) flights(r *http.Request) error {
 	return errors.Join(err, v.flush())
 }
 
-// resume returns where a viewer goes on that had an event. The viewer may lie.
-func (s *Server) resume(id string) (place int64, ok bool) {
+// resume returns where a viewer goes on that had an event. The viewer may lie, and is not
+// to learn which entries begin behind until: those are too new.
+func (s *Server) resume(id string, until int64) (place int64, ok bool) {
 	of, number, _ := strings.Cut(id, "-")
 	place, err := strconv.ParseInt(number, 10, 64)
-	return place, of == s.journal.id && err == nil && s.journal.begins(place)
+	return place, of == s.journal.id && err == nil && place <= until && s.journal.begins(place)
 }
 
 // A part is what an entry says of a match.

@@ -38,6 +38,7 @@ type Server struct {
 	end     chan struct{}
 	ended   sync.WaitGroup
 	viewers chan struct{} // has an item for each
+	guests  chan struct{} // has an item for each with the public address
 
 	mu        sync.Mutex
 	story     *match.Builder
@@ -58,7 +59,7 @@ func New(delay time.Duration, say func(format string, args ...any)) (*Server, er
 		return nil, err
 	}
 	s := &Server{
-		delay: delay, owner: rand.Text(), public: rand.Text(), say: say, journal: j, end: make(chan struct{}), viewers: make(chan struct{}, mostViewers),
+		delay: delay, owner: rand.Text(), public: rand.Text(), say: say, journal: j, end: make(chan struct{}), viewers: make(chan struct{}, mostViewers), guests: make(chan struct{}, mostViewers-reserved),
 		followers: []*follower{newFollower(pageOwner), newFollower(apiOwner)}, flights: newFlights(), index: map[*match.Match]int{},
 	}
 	if delay > 0 {
@@ -178,6 +179,7 @@ func (s *Server) follow(m *match.Match, over, sweep bool) {
 	i, known := s.index[m]
 	if !known {
 		if s.matches == match.MaxMatches {
+			delete(s.flights.matches, m) // nobody will see them
 			return
 		}
 		i = s.matches
