@@ -46,9 +46,12 @@ const moveFile = "move.json"
 // repack makes one part of several, without some captures. Of a part without
 // captures nothing stays.
 func (x *index) repack(parts []string, without map[string]bool) error {
-	kept := []*entry{}
+	kept, dropped := []*entry{}, map[string]bool{}
+	for _, part := range parts {
+		dropped[part] = true
+	}
 	for _, e := range x.by {
-		if slices.Contains(parts, e.part) && !without[e.Capture] {
+		if dropped[e.part] && !without[e.Capture] {
 			kept = append(kept, e)
 		}
 	}
@@ -76,7 +79,7 @@ func (x *index) repack(parts []string, without map[string]bool) error {
 	if err := x.finish(temp); err != nil {
 		return err
 	}
-	maps.DeleteFunc(x.by, func(_ string, e *entry) bool { return slices.Contains(parts, e.part) && without[e.Capture] })
+	maps.DeleteFunc(x.by, func(_ string, e *entry) bool { return dropped[e.part] && without[e.Capture] })
 	for _, e := range kept {
 		e.part = pack
 	}
@@ -101,18 +104,19 @@ func (x *index) pack(temp, pack string, parts []string, wanted func(capture stri
 		if err != nil {
 			return nil, err
 		}
+		n := 0 // files with rows, which have numbers without gaps
 		for i, names := range shapes {
-			to := placed{strings.ReplaceAll(table, "/", "~"), table, pack}
-			if i > 0 { // other columns, as of a mod's message
-				more := fmt.Sprintf("~%d", i+1)
-				to.Part, to.File = to.Part+more, to.File+more
+			to := placed{fmt.Sprintf("%s~%d", strings.ReplaceAll(table, "/", "~"), i), table, pack}
+			if n > 0 { // other columns, as of a mod's message
+				to.Part = fmt.Sprintf("%s~%d", pack, n+1)
 			}
 			rows, err := x.packFile(filepath.Join(temp, to.File), names, wanted)
 			if err != nil {
 				return nil, err
 			}
-			if rows > 0 || i == 0 && !strings.Contains(table, "/") {
+			if rows > 0 || i == len(shapes)-1 && n == 0 && !strings.Contains(table, "/") {
 				all = append(all, to)
+				n++
 			}
 		}
 	}
@@ -179,7 +183,17 @@ func (m *move) write(temp string) error {
 		return err
 	}
 	name := filepath.Join(temp, moveFile)
-	if err := os.WriteFile(name+"~", b, 0o666); err != nil {
+	w, err := os.Create(name + "~")
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(b); err == nil {
+		err = w.Sync() // what it drops goes next
+	}
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
 		return err
 	}
 	return os.Rename(name+"~", name)
@@ -230,7 +244,7 @@ func (f *folder) recover() error {
 	drafts, _ := os.ReadDir(all) // it may not be there
 	for _, d := range drafts {
 		temp := filepath.Join(all, d.Name())
-		if !strings.HasPrefix(d.Name(), packName) || !strings.HasSuffix(d.Name(), "."+f.ext+"~") {
+		if !f.isPack(d) {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(temp, moveFile)); err != nil {
@@ -244,12 +258,17 @@ func (f *folder) recover() error {
 	return nil
 }
 
+// isPack reports whether a draft is of a pack in this form.
+func (f *folder) isPack(d fs.DirEntry) bool {
+	return strings.HasPrefix(d.Name(), packName) && strings.HasSuffix(d.Name(), f.prefixOf(""))
+}
+
 // forget removes packs that a killed run did not complete.
 func (f *folder) forget() {
 	all := filepath.Join(f.path, unfinished)
 	drafts, _ := os.ReadDir(all) // it may not be there
 	for _, d := range drafts {
-		if strings.HasPrefix(d.Name(), packName) {
+		if f.isPack(d) {
 			_ = os.RemoveAll(filepath.Join(all, d.Name())) // not worth an error
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
@@ -105,6 +106,60 @@ func TestCompactShapes(t *testing.T) {
 	x := enter(t, f)
 	if err := x.remove([]*entry{x.find("b")}); err != nil || lines(t, f)["messages/Hail"] != "hello,a\n" {
 		t.Errorf("got %v: %v", lines(t, f), err)
+	}
+}
+
+// The rows of a capture go with it, also when a capture with other columns went
+// before.
+func TestRemoveShapes(t *testing.T) {
+	f := &folder{t.TempDir(), "csv"}
+	for i, capture := range []string{"a", "b", "c"} {
+		put(t, f, capture, "messages/Hail")
+		more := strings.Repeat("x,", i)
+		if err := os.WriteFile(f.file("messages/Hail", capture), []byte(more+"text,capture\n"+more+"hello,"+capture+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := enter(t, f).compact(); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ capture, want string }{{"b", "hello,a\nx,x,hello,c\n"}, {"a", "x,x,hello,c\n"}, {"c", ""}} {
+		x := enter(t, f)
+		if err := x.remove([]*entry{x.find(step.capture)}); err != nil || lines(t, f)["messages/Hail"] != step.want {
+			t.Errorf("without %s: got %v: %v", step.capture, lines(t, f), err)
+		}
+	}
+	if left := tree(t, f.path); len(left) > 0 {
+		t.Errorf("there is %v", left)
+	}
+}
+
+// Packs of a killed run stay for the next one in their form, whatever other forms do.
+func TestForgetForm(t *testing.T) {
+	f, other := &folder{t.TempDir(), "csv"}, &folder{"", "parquet"}
+	other.path = f.path
+	draft := filepath.Join(f.path, unfinished, f.prefixOf(packName+"1"))
+	if err := os.MkdirAll(draft, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other.forget()
+	if _, err := os.Stat(draft); err != nil {
+		t.Errorf("the other form lost it: %v", err)
+	}
+	f.forget()
+	if _, err := os.Stat(draft); err == nil {
+		t.Error("it stays")
+	}
+}
+
+// A capture that is named twice is removed once.
+func TestRemoveTwice(t *testing.T) {
+	f := &folder{t.TempDir(), "csv"}
+	put(t, f, "a", "messages/Chat")
+	put(t, f, "b", "messages/Chat")
+	var out strings.Builder
+	if err := (&Flags{remove: true}).change(cli.Streams{Out: &out}, f, []string{"a", "folder/a.gz"}); err != nil || out.String() != "1 capture removed\n" {
+		t.Errorf("%q: %v", out.String(), err)
 	}
 }
 

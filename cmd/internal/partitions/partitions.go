@@ -127,7 +127,9 @@ func (f *Flags) change(s cli.Streams, on *folder, names []string) error {
 		if e == nil {
 			return cli.Failed(fmt.Errorf("%s: no such capture in %s", name, on.path))
 		}
-		all = append(all, e)
+		if !slices.Contains(all, e) {
+			all = append(all, e)
+		}
 	}
 	if err := x.remove(all); err != nil {
 		return cli.Failed(cli.Plain(err))
