@@ -114,6 +114,7 @@ func (f *filler) kills() (counts bool) {
 			continue
 		}
 		k.Frame, k.Life, k.Assists = 0, f.life(k.Life), nil
+		f.translate(&k)
 		if k.After = f.to.Over != nil && k.T > *f.to.Over; !k.After {
 			counts = true
 			f.count(&k)
@@ -127,6 +128,21 @@ func (f *filler) kills() (counts bool) {
 	}
 	slices.SortStableFunc(f.to.Kills, func(a, b Kill) int { return cmp.Compare(a.T, b.T) })
 	return counts
+}
+
+// translate gives what led to a loss the players and times of this recording.
+func (f *filler) translate(k *Kill) {
+	k.Fire, k.Falls = slices.Clone(k.Fire), slices.Clone(k.Falls)
+	for i := range k.Fire {
+		at := &k.Fire[i]
+		at.Player, at.Victim = f.player(at.Player), f.player(at.Victim)
+	}
+	for i := range k.Falls {
+		if gone := k.Falls[i].Gone; gone != nil {
+			t := *gone + f.later
+			k.Falls[i].Gone = &t
+		}
+	}
 }
 
 // retell writes the event of a kill anew.
