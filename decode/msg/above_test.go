@@ -75,10 +75,10 @@ var rawUses = map[string]struct {
 	most int
 	why  string
 }{
-	"cmd/bcdissect":            {3, "query: OneLine escapes names, numbers are read"},
+	"cmd/bcdissect":            {2, "query: OneLine escapes names"},
 	"cmd/internal/anonymize":   {3, "what is replaced"},
 	"cmd/internal/cli":         {3, "comparison with --player, OneLine escapes names in completions"},
-	"cmd/internal/query":       {1, "%q escapes it"},
+	"cmd/internal/query":       {2, "%q escapes it; numbers are read"},
 	"cmd/internal/server":      {1, "%q escapes it"},
 	"dissect":                  {1, "bytes of a description, which presenters escape"},
 	"dissect/conform/perform":  {1, "names in explanations, which reports escape"},
@@ -89,7 +89,7 @@ var rawUses = map[string]struct {
 	"dissect/internal/session": {1, "bytes of a description, which presenters escape"},
 	"dissect/key":              {1, "bytes of a value, which presenters escape"},
 	"dissect/league":           {11, "comparison of players; texts in which addresses are looked for"},
-	"dissect/match":            {5, "comparison of players and of recordings; a name in a finding, which is untrusted itself"},
+	"dissect/match":            {6, "comparison of players, of lines of chat and of recordings; a name in a finding, which is untrusted itself"},
 	"dissect/measure":          {2, "comparison; names in explanations, which reports escape"},
 	"dissect/relay":            {5, "comparison; names for clients and server lists"},
 	"report/acmi":              {1, "a recording has its own rules"},

@@ -53,6 +53,9 @@ func (c *comparer) controlMade(d *destination, g *got) string {
 			return "the host ends the game"
 		}
 	case transport.NameChange:
+		if d.names[g.key] {
+			return "the client has been told the name before"
+		}
 		name := c.t.bodies.name(g.Body)
 		if c.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
 			if d.client.Name == "" {

@@ -83,7 +83,7 @@ func TestAliases(t *testing.T) {
 	for _, k := range All() {
 		for _, alias := range k.Aliases {
 			n++
-			if want := fmt.Sprintf("`%s` is `%s`", alias, k.Name); !strings.Contains(page, want) {
+			if want := fmt.Sprintf("| `%s` | `%s` |", alias, k.Name); !strings.Contains(page, want) {
 				t.Errorf("docs/filter.md does not say that %s", want)
 			}
 			if found := Find(alias); found == nil || found.Name != k.Name {

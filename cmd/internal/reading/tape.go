@@ -54,12 +54,12 @@ type checkpoint struct {
 // OpenTape checks that captures can be read more than once. It copies standard
 // input, unless that is a file.
 func OpenTape(f *cli.Common, s cli.Streams, names []string) (*Tape, error) {
-	t := &Tape{f: f, names: names, spacing: firstSpacing}
+	t := &Tape{f: f, names: distinct(s, names), spacing: firstSpacing}
 	var err error
 	if t.cfg, err = f.Config(); err != nil {
 		return nil, err
 	}
-	for _, name := range names {
+	for _, name := range t.names {
 		info, err := os.Stat(name)
 		switch {
 		case name == "-":

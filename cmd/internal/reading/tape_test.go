@@ -2,11 +2,13 @@ package reading
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +20,31 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// six is a capture several times, of about 80,000 packets.
-func six() []string {
-	name := fixtures.Path("captures/battle_mix.pcap.gz")
-	return []string{name, name, name, name, name, name}
+// copies are n files with the same capture, about 13,000 packets each, and different
+// bytes: the same bytes count once.
+func copies(tb testing.TB, n int) (names []string) {
+	tb.Helper()
+	packed, err := gzip.NewReader(bytes.NewReader(fixtures.Read(tb, "captures/battle_mix.pcap.gz")))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b, err := io.ReadAll(packed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	for i := range n {
+		var file bytes.Buffer
+		w := gzip.NewWriter(&file)
+		w.Comment = strconv.Itoa(i)
+		_, _ = w.Write(b) // a Buffer takes everything
+		_ = w.Close()
+		names = append(names, filepath.Join(dir, strconv.Itoa(i)+".pcap.gz"))
+		if err := os.WriteFile(names[i], file.Bytes(), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return names
 }
 
 func openTape(tb testing.TB, names ...string) *Tape {
@@ -36,7 +59,8 @@ func openTape(tb testing.TB, names ...string) *Tape {
 
 // From any record on, a tape has the lines that the whole has there.
 func TestTape(t *testing.T) {
-	tape := openTape(t, six()[:2]...)
+	names := copies(t, 2)
+	tape := openTape(t, names...)
 	tape.spacing = 64
 	var all []string
 	sink := table.New(nil, table.Options{Start: time.Unix(0, 0)})
@@ -49,7 +73,7 @@ func TestTape(t *testing.T) {
 	var want bytes.Buffer
 	whole := table.New(&want, table.Options{Start: time.Unix(0, 0)})
 	f := cli.Common{Jobs: 1}
-	if err := Captures(&f, cli.Streams{Out: io.Discard, Err: io.Discard}, six()[:2], func(*cli.Output, time.Time) (report.Sink, func(*Counts) error) { return whole, nil }); err != nil {
+	if err := Captures(&f, cli.Streams{Out: io.Discard, Err: io.Discard}, names, func(*cli.Output, time.Time) (report.Sink, func(*Counts) error) { return whole, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Join(all, "\n")+"\n" != want.String() {
@@ -75,7 +99,7 @@ func TestTape(t *testing.T) {
 
 // Memory does not grow with the captures.
 func TestTapeMemory(t *testing.T) {
-	tape := openTape(t, six()...)
+	tape := openTape(t, copies(t, 6)...)
 	tape.spacing = 16
 	runtime.GC()
 	var before, after runtime.MemStats
@@ -134,14 +158,14 @@ func BenchmarkTape(b *testing.B) {
 	}
 	b.Run("list", func(b *testing.B) {
 		for b.Loop() {
-			tape := openTape(b, six()...)
+			tape := openTape(b, copies(b, 6)...)
 			if n := count(tape, 0); n < 200_000 {
 				b.Fatal(n)
 			}
 			b.ReportMetric(float64(tape.memory)/1e6, "MB-checkpoints")
 		}
 	})
-	tape := openTape(b, six()...)
+	tape := openTape(b, copies(b, 6)...)
 	n := count(tape, 0)
 	for _, part := range []int{2, 10} {
 		b.Run(fmt.Sprintf("page at %d of 10", part), func(b *testing.B) {
