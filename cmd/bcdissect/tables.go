@@ -15,7 +15,7 @@ func newTables(s cli.Streams) *cobra.Command {
 		Long: `Tables writes each capture into the folder DIR as typed tables: matches,
 results, players, kills, damage and chat, all records, ship updates,
 connections, and a table for each message, such as
-DIR/kills/part=evening/part.parquet.
+DIR/kills/part=evening.pcap/part.parquet.
 
 Adding a capture adds files. Captures that are there are skipped; a capture with
 a row in the table captures is there as a whole. The parts of a recording are
