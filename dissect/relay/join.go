@@ -595,7 +595,8 @@ func (h *Host) introduce(p *peer) {
 
 // ask asks a client for the files of its round.
 func (h *Host) ask(p *peer) {
-	h.say(p, msg.OpChecksumRequest, &checksums[p.round])
+	request := checksums[p.round] // writing a message sets its fields, and other hosts write theirs
+	h.say(p, msg.OpChecksumRequest, &request)
 }
 
 // answer takes the hashes of a client's files.
