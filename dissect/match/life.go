@@ -34,7 +34,7 @@ type lifeState struct {
 	hull    float32
 	shields [6]float32
 	levels  map[uint16]int   // index in Systems of a subsystem
-	values  map[uint16]uint8 // last condition of a subsystem
+	values  map[uint32]uint8 // last condition of a subsystem by its key and who said it
 	beams   map[wire.ObjectID]int
 	jump    jump
 	speeds  steady
@@ -284,7 +284,7 @@ func (g *game) update(r *dissect.Record, m *msg.StateUpdate) {
 		return
 	}
 	if m.Flags&msg.DirtySubsystems != 0 && s.block.takes(from, g.b.now) {
-		g.blocks(i, m)
+		g.blocks(i, r.Dir, m)
 	}
 	switch {
 	case r.Dir == dissect.ToHost && l.Player == NoPlayer:

@@ -348,6 +348,10 @@ func (g *game) subsystem(m *msg.SubsystemStatusOpenBC) {
 	if !(v >= 0) || s.class == nil || int(m.Index) >= len(s.class.Subsystems) {
 		return
 	}
+	part := uint16(m.Index) << 8
+	if _, ok := s.values[hostSays(part)]; ok {
+		return // the host simulates the ship
+	}
 	def := &s.class.Subsystems[m.Index]
 	if !(def.MaxCondition > 0) {
 		return
@@ -363,11 +367,11 @@ func (g *game) subsystem(m *msg.SubsystemStatusOpenBC) {
 		}
 		return
 	}
-	g.level(life, uint16(m.Index)<<8, def.Name, share)
+	g.level(life, part, def.Name, share)
 }
 
 // blocks takes the conditions of subsystems from an update.
-func (g *game) blocks(i int, m *msg.StateUpdate) {
+func (g *game) blocks(i int, dir dissect.Dir, m *msg.StateUpdate) {
 	s := g.state[i]
 	if m.Class == nil {
 		return
@@ -381,7 +385,7 @@ func (g *game) blocks(i int, m *msg.StateUpdate) {
 		def := &m.Class.Subsystems[e.Index]
 		switch {
 		case e.Index == 0 && def.Role == ship.Hull:
-			if s.repeats(0, e.Condition) && s.hull >= 0 {
+			if s.repeats(dir, 0, e.Condition) && s.hull >= 0 {
 				continue
 			}
 			if share := float32(e.Condition) / 255; share != s.hull {
@@ -398,10 +402,10 @@ func (g *game) blocks(i int, m *msg.StateUpdate) {
 				}
 			}
 		}
-		g.byteLevel(i, uint16(e.Index)<<8, def.Name, e.Condition)
+		g.byteLevel(i, dir, uint16(e.Index)<<8, def.Name, e.Condition)
 		for c, v := range e.Children {
 			if c < len(def.Children) {
-				g.byteLevel(i, uint16(e.Index)<<8|uint16(c+1), def.Children[c].Name, v)
+				g.byteLevel(i, dir, uint16(e.Index)<<8|uint16(c+1), def.Children[c].Name, v)
 			}
 		}
 	}
@@ -423,24 +427,35 @@ func (g *game) condition(i int) {
 }
 
 // byteLevel takes the condition of a subsystem as a byte.
-func (g *game) byteLevel(i int, key uint16, name string, v uint8) {
-	if !g.state[i].repeats(key, v) {
+func (g *game) byteLevel(i int, dir dissect.Dir, key uint16, name string, v uint8) {
+	if !g.state[i].repeats(dir, key, v) {
 		g.level(i, key, name, float32(v)/255)
 	}
 }
 
 // repeats reports whether an update tells no news of a subsystem. A host that doesn't
-// simulate ships repeats that they are whole, whatever their players say.
-func (s *lifeState) repeats(key uint16, v uint8) bool {
+// simulate ships repeats that they are whole, whatever their players say; one that does
+// is believed, and the owner's words are no longer.
+func (s *lifeState) repeats(dir dissect.Dir, part uint16, v uint8) bool {
+	key := hostSays(part)
+	if dir != dissect.FromHost {
+		if _, ok := s.values[key]; ok {
+			return true
+		}
+		key = uint32(part)
+	}
 	if old, ok := s.values[key]; ok && old == v || !ok && v == 255 {
 		return true
 	}
 	if s.values == nil {
-		s.values = map[uint16]uint8{}
+		s.values = map[uint32]uint8{}
 	}
 	s.values[key] = v
 	return false
 }
+
+// hostSays is the key in values of a condition that the host sends.
+func hostSays(part uint16) uint32 { return 1<<16 | uint32(part) }
 
 // level adds the condition of a subsystem that is not whole, or was not.
 func (g *game) level(i int, key uint16, name string, share float32) {

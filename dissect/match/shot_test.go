@@ -114,6 +114,43 @@ func TestLossLooksBack(t *testing.T) {
 	}
 }
 
+// The owner says what is left of a hull until the host simulates the ship; a host that
+// doesn't only repeats that it is whole.
+func TestWhoSaysHull(t *testing.T) {
+	s := newStage(t)
+	acted(t, s, duel+"Ann is there")
+	ben, class := s.player("Ben"), ship.BySpecies(1)
+	object := wire.FirstObject(ben.Slot)
+	owner := func(share float32) {
+		s.frame++
+		s.send(ben, dissect.ToHost, says(&msg.SubsystemStatusOpenBC{
+			Object: object, Condition: wire.FloatBits(share * class.Subsystems[0].MaxCondition), Class: class,
+		}))
+	}
+	host := func(condition uint8) {
+		s.frame++
+		s.send(ben, dissect.FromHost, says(&msg.StateUpdate{Object: object, Flags: msg.DirtySubsystems, Class: class, Entries: []msg.Entry{{Condition: condition}}}))
+	}
+	host(255)
+	owner(0.5)
+	host(255)
+	owner(0.25)
+	host(51) // 0.2
+	owner(0.125)
+	host(51)
+	owner(1)
+	host(255) // repaired
+	host(102) // 0.4
+	var got []float32
+	lives := s.b.Matches()[0].Lives
+	for _, c := range lives[len(lives)-1].Condition {
+		got = append(got, c.Hull)
+	}
+	if want := []float32{1, 0.5, 0.25, 0.2, 1, 0.4}; !slices.Equal(got, want) {
+		t.Errorf("hull %v, not %v", got, want)
+	}
+}
+
 // TestOnKill has kills of which the killer is known at once, later, or never.
 func TestOnKill(t *testing.T) {
 	s := newStage(t)
