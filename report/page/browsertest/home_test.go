@@ -349,31 +349,6 @@ func TestHomeUse(t *testing.T) {
 	p.stops()
 }
 
-// stops returns the names of what Tab reaches, after each other, with what has no name or
-// shows no focus as a fault.
-func (p *homePage) stops() string {
-	p.t.Helper()
-	type stop struct {
-		Name  string
-		Shows bool
-	}
-	all := "|"
-	eval[chromedp.Void](p.tab, `document.activeElement.blur(); scrollTo(0, 0)`)
-	for range 40 {
-		p.do(chromedp.KeyEvent(kb.Tab))
-		s := eval[stop](p.tab, `(() => { const e = document.activeElement; if (e === document.body) return { Name: "", Shows: true };
-			return { Name: e.getAttribute("aria-label") || e.labels?.[0]?.textContent || e.textContent.trim(), Shows: parseFloat(getComputedStyle(e).outlineWidth) >= 1 }; })()`)
-		if s.Name == "" {
-			break
-		}
-		if !s.Shows {
-			p.t.Errorf("%s does not show that it has the focus", s.Name)
-		}
-		all += s.Name + "|"
-	}
-	return all
-}
-
 // TestHomeForeign sends what pages of other origins and programs of other users can
 // send. Nothing is recorded, read or told.
 func TestHomeForeign(t *testing.T) {

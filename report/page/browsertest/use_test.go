@@ -151,31 +151,65 @@ func TestKeyboard(t *testing.T) {
 	p.shows("an arrow that turns the view", at, at)
 
 	// Each stop has a name and shows that it has the focus, to the last.
-	eval[chromedp.Void](p, `document.querySelector(".skip").focus()`)
-	stops := map[string]bool{}
-	for range 120 {
-		p.do(chromedp.KeyEvent(kb.Tab))
-		type stop struct {
-			Name    string
-			Outline float64
-			End     bool
-		}
-		s := eval[stop](p, `(() => { const e = document.activeElement, s = getComputedStyle(e);
-			return { Name: (e.ariaLabel || e.textContent).trim(), Outline: s.outlineStyle === "none" ? 0 : parseFloat(s.outlineWidth), End: e === document.body }; })()`)
-		if s.End {
-			break
-		}
-		if s.Name == "" || s.Outline < 2 {
-			t.Errorf("the stop %q has an outline of %v pixels", s.Name, s.Outline)
-		}
-		stops[s.Name] = true
-	}
+	stops := p.stops()
 	for _, name := range []string{"Play", "Time", "Kills", "3-D", "Chat", "Go to 0:50.0", "1 event", "0:50.0 Ann destroys Ben’s Galaxy with torpedo"} {
-		if !stops[name] {
+		if !strings.Contains(stops, "|"+name+"|") {
 			t.Errorf("the keyboard does not reach %q", name)
 		}
 	}
 }
+
+// stops returns the names of all that Tab reaches, between bars, from the first part of
+// the page on. A stop needs a name, and shows that it has the focus.
+func (p *tab) stops() string {
+	p.t.Helper()
+	type stop struct {
+		Name    string
+		Outline float64
+		End     bool
+	}
+	all := "|"
+	p.do(chromedp.KeyEvent(kb.Tab)) // from now on the page shows the focus
+	eval[chromedp.Void](p, `document.querySelector("a[href], button, input, select, summary, [tabindex]").focus()`)
+	for range 200 {
+		s := eval[stop](p, `(() => { const e = document.activeElement, s = getComputedStyle(e);
+			return { Name: (e.ariaLabel || e.labels?.[0]?.textContent || e.textContent).trim(), Outline: s.outlineStyle === "none" ? 0 : parseFloat(s.outlineWidth), End: e === document.body }; })()`)
+		if s.End {
+			return all
+		}
+		if s.Name == "" || s.Outline < 2 {
+			p.t.Errorf("the stop %q has an outline of %v pixels", s.Name, s.Outline)
+		}
+		all += s.Name + "|"
+		p.do(chromedp.KeyEvent(kb.Tab))
+	}
+	return all
+}
+
+// structure lists what screen readers miss: names, headings, and headers of tables.
+const structure = `(() => {
+	const out = [], say = (e, text) => out.push(text + ": " + e.outerHTML.slice(0, 120));
+	for (const t of document.querySelectorAll("table")) {
+		if (!t.caption?.textContent) say(t, "no caption");
+		const n = t.tHead.rows[0].cells.length;
+		for (const c of t.tHead.rows[0].cells) if (c.scope !== "col" || !c.textContent) say(c, "no header of a column");
+		for (const body of t.tBodies) for (const r of body.rows) {
+			const cells = [...r.cells].reduce((sum, c) => sum + c.colSpan, 0);
+			if (cells !== n) say(r, cells + " cells instead of " + n);
+			[...r.cells].forEach((c, i) => { if (Math.abs(c.getBoundingClientRect().left - t.tHead.rows[0].cells[i]?.getBoundingClientRect().left) > 1) say(c, "not below its header"); });
+			if ([...r.cells].filter((c) => /^row(group)?$/.test(c.scope)).length !== 1) say(r, "not one header of the row");
+		}
+	}
+	for (const e of document.querySelectorAll("button, select, summary, [tabindex], [role=img], [role=slider]"))
+		if (!(e.ariaLabel || e.textContent).trim()) say(e, "no name");
+	for (const e of document.querySelectorAll("section")) if (!e.ariaLabel && !document.getElementById(e.getAttribute("aria-labelledby"))?.textContent) say(e, "no name");
+	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+	if (new Set(ids).size !== ids.length) out.push("an id twice");
+	if (document.querySelectorAll("h1").length !== 1 || document.querySelectorAll("main").length !== 1) out.push("not one h1 and main");
+	let level = 0;
+	for (const e of document.querySelectorAll("h1, h2, h3")) { const n = +e.tagName[1]; if (n > level + 1) say(e, "a level of headings is left out"); level = n; }
+	if (document.documentElement.lang !== "en") out.push("no language");
+	return out; })()`
 
 // TestStructure has the roles, names and headings that screen readers use.
 func TestStructure(t *testing.T) {
@@ -184,32 +218,12 @@ func TestStructure(t *testing.T) {
 		p := openWith(t, all, match.Evenings{Captures: []string{"one.pcap", "two.pcap"}, League: match.League(all)}, hash, 1280, 800)
 		eval[chromedp.Void](p, `document.querySelector("[aria-labelledby=events] details").open = true`)
 		p.until(`document.querySelectorAll("[aria-labelledby=events] table").length === 1`)
-		faults := eval[[]string](p, `(() => {
-			const out = [], say = (e, text) => out.push(text + ": " + e.outerHTML.slice(0, 120));
-			for (const t of document.querySelectorAll("table")) {
-				if (!t.caption?.textContent) say(t, "no caption");
-				const n = t.tHead.rows[0].cells.length;
-				for (const c of t.tHead.rows[0].cells) if (c.scope !== "col" || !c.textContent) say(c, "no header of a column");
-				for (const body of t.tBodies) for (const r of body.rows) {
-					const cells = [...r.cells].reduce((sum, c) => sum + c.colSpan, 0);
-					if (cells !== n) say(r, cells + " cells instead of " + n);
-					[...r.cells].forEach((c, i) => { if (Math.abs(c.getBoundingClientRect().left - t.tHead.rows[0].cells[i]?.getBoundingClientRect().left) > 1) say(c, "not below its header"); });
-					if ([...r.cells].filter((c) => /^row(group)?$/.test(c.scope)).length !== 1) say(r, "not one header of the row");
-				}
-			}
+		faults := append(eval[[]string](p, structure), eval[[]string](p, `(() => {
+			const out = [];
 			if (document.querySelectorAll(".board [aria-sort=ascending], .board [aria-sort=descending]").length !== 1) out.push("not one order");
-			for (const e of document.querySelectorAll("button, select, summary, [tabindex], [role=img], [role=slider]"))
-				if (!(e.ariaLabel || e.textContent).trim()) say(e, "no name");
-			for (const e of document.querySelectorAll("section")) if (!e.ariaLabel && !document.getElementById(e.getAttribute("aria-labelledby"))?.textContent) say(e, "no name");
-			const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
-			if (new Set(ids).size !== ids.length) out.push("an id twice");
-			if (document.querySelectorAll("h1").length !== 1 || document.querySelectorAll("main").length !== 1) out.push("not one h1 and main");
-			let level = 0;
-			for (const e of document.querySelectorAll("h1, h2, h3")) { const n = +e.tagName[1]; if (n > level + 1) say(e, "a level of headings is left out"); level = n; }
 			const bar = document.getElementById("time");
 			for (const a of ["valuemin", "valuemax", "valuenow", "valuetext"]) if (!bar.hasAttribute("aria-" + a)) out.push("the time bar has no " + a);
-			if (document.documentElement.lang !== "en") out.push("no language");
-			return out; })()`)
+			return out; })()`)...)
 		for _, f := range faults {
 			t.Errorf("%s: %s", hash, f)
 		}
