@@ -103,10 +103,10 @@ acmi: ## recordings for Tacview, read by a parser of another project
 # ESLint also knows the names, but needs Node.js, so that it may be missing.
 page-lint: ## lint the scripts and styles of the web pages, with npx also by ESLint
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	$(GO) run $(ESBUILD) --log-level=warning --log-limit=0 --target=es2022 --outdir="$$dir" report/page/*.js report/page/*.css cmd/web/site/*.js cmd/web/site/*.css cmd/internal/livepage/site/*.js cmd/internal/livepage/site/*.css cmd/internal/home/page/*.js cmd/internal/home/page/*.css 2>"$$dir/said" || { cat "$$dir/said" >&2; exit 1; }; \
+	$(GO) run $(ESBUILD) --log-level=warning --log-limit=0 --target=es2022 --outdir="$$dir" report/page/*.js report/page/*.css report/league/*.js report/league/*.css cmd/web/site/*.js cmd/web/site/*.css cmd/internal/livepage/site/*.js cmd/internal/livepage/site/*.css cmd/internal/home/page/*.js cmd/internal/home/page/*.css 2>"$$dir/said" || { cat "$$dir/said" >&2; exit 1; }; \
 	if grep -q WARNING "$$dir/said"; then cat "$$dir/said" >&2; exit 1; fi; \
 	if command -v npx >/dev/null; then \
-		npx --yes $(ESLINT) --max-warnings 0 -c report/page/eslint.config.mjs report/page cmd/web/site cmd/internal/livepage/site cmd/internal/home/page; \
+		npx --yes $(ESLINT) --max-warnings 0 -c report/page/eslint.config.mjs report/page report/league cmd/web/site cmd/internal/livepage/site cmd/internal/home/page; \
 	else \
 		echo "make: no ESLint: npx (Node.js) is not installed" >&2; \
 	fi

@@ -8,6 +8,8 @@ const scripts = [
   [...page, 'report/page/begin.js', 'cmd/web/site/list.js', 'cmd/web/site/web.js'],
   [...page, 'cmd/internal/livepage/site/merge.js', 'cmd/internal/livepage/site/live.js'],
   [...page, 'cmd/internal/home/page/home.js'],
+  [...page, 'report/league/replay.js'],
+  ['report/league/league.js'],
   ['cmd/internal/livepage/site/merge.js', 'cmd/internal/livepage/site/overlay.js'],
   ['cmd/web/site/files.js', 'cmd/web/site/worker.js'],
   ['cmd/web/site/sw.js'],
