@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -95,5 +97,33 @@ func TestBadLineFaults(t *testing.T) {
 	}
 	if len(passed)*50 > tried || found*10 < tried*9 {
 		t.Errorf("found %d of %d; these pass: %q", found, tried, passed)
+	}
+}
+
+// As long as a leave has not arrived, its slot is not free: that the next client has another id shows
+// nothing. The host gives the id of a leaver to the next one.
+func TestLostLeave(t *testing.T) {
+	all := allFaults()
+	ft := all[slices.IndexFunc(all, func(ft fault) bool { return ft.name == "the id of a leaver given to the next" })]
+	const late = 2500 * time.Millisecond // longer than the suite waits
+	var first time.Time
+	in := ft.in
+	ft.in = func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
+		if m.Type == transport.Disconnect {
+			if first.IsZero() {
+				first = f.w.now
+			}
+			if f.w.now.Sub(first) < late {
+				return false
+			}
+		}
+		return in(f, at, p, m)
+	}
+	rep, err := Run(ft.world(), optionsOf(Stock, 3, "T-28"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := rep.Results[0]; first.IsZero() || res.Verdict != Skip {
+		t.Errorf("%s is %s: %s %v", res.Case.ID, res.Verdict, res.Why, res.Came)
 	}
 }

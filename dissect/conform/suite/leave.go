@@ -108,6 +108,7 @@ func leaveAckRepeated(t *T) {
 func slotReused(t *T) {
 	slot, id := t.c.Slot, t.c.ID
 	t.leaves(t.c)
+	need(!t.r.lossy() || t.c.hasLeft(), "the host has not acknowledged the leave, so the slot may not be free")
 	next := must(t.joined())
 	ok, known := next.Slot == slot && next.ID != id, next.Slot == slot && next.bySlot()
 	t.proveKnown(ok, known, fmt.Sprintf("slot %d again, and another id than %d", slot, id), next.accepts(), next.games(msg.OpSettings))

@@ -754,11 +754,22 @@ func outsideWindow(t *T) {
 	t.expect(t.until(t.soon(), func() bool { return c.acked(false, seq) }), fmt.Sprintf("an acknowledgement of message %d", seq))
 }
 
+// idsNotReused compares the ids of two clients that had one slot: as long as the host has not taken
+// the leave, the next client has another slot, and another id whatever the host does.
 func idsNotReused(t *T) {
-	first := t.c.ID
-	t.leaves(t.c)
-	again := must(t.joined())
-	t.proveKnown(again.ID != first, again.bySlot(), fmt.Sprintf("another id than %d", first), again.all())
+	const tries = 3
+	before := map[int]uint8{} // ids of those who left, by slot
+	c := t.c
+	for range tries {
+		before[c.Slot] = c.ID
+		t.leaves(c)
+		c = must(t.joined())
+		if id, again := before[c.Slot]; again {
+			t.proveKnown(c.ID != id, c.bySlot(), fmt.Sprintf("another id than %d", id), c.all())
+			return
+		}
+	}
+	need(false, "ids show nothing: the host gave no slot of a leaver to the next client")
 }
 
 // bySlot reports whether the client's id is the one that OpenBC gives to its slot.
