@@ -611,3 +611,25 @@ func TestForgeriesWithoutSigns(t *testing.T) {
 		}
 	}
 }
+
+// OpenBC's clients say once that they leave, and nothing while they're idle. One that leaves is
+// gone soon; one in whose name others write a leave stays, since it acknowledges what the host asks.
+func TestLeaveAsked(t *testing.T) {
+	s := besiegeMixed(t, []bool{true, true}, relay.Config{})
+	s.trouble = relay.Trouble{Delay: 40 * time.Millisecond, Loss: 0.02}
+	leaver, victim := s.chatters[0], s.chatters[1]
+	s.events = nil
+	s.advance(20*time.Second, nil)
+	for range 5 {
+		s.inject(victim.addr, []byte{victim.ID, 1, byte(transport.Leave), 2})
+		s.advance(10*time.Second, nil)
+	}
+	s.unharmed()
+	s.inject(leaver.addr, []byte{leaver.ID, 1, byte(transport.Leave), 2})
+	s.byAddr[leaver.addr], victim.Deliver = nil, nil
+	s.clients = slices.DeleteFunc(s.clients, func(p *player) bool { return p == leaver.player })
+	s.advance(1600*time.Millisecond, nil)
+	if !slices.ContainsFunc(s.events, func(e relay.Event) bool { return e.Kind == relay.Left && e.Addr == leaver.addr }) {
+		t.Errorf("%s has not left: %v", leaver.Name, s.events)
+	}
+}

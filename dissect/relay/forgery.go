@@ -41,6 +41,12 @@ const (
 	leaveLast     = 300 * time.Millisecond // after a leave, until when messages before it may arrive
 )
 
+// OpenBC's clients say once that they leave. The host asks whether one is still there.
+const (
+	leaveAsked = 1500 * time.Millisecond // after a leave, until when one that is there has acknowledged something
+	leaveAsks  = 400 * time.Millisecond  // between two questions
+)
+
 // How long a client that is there may say nothing.
 const (
 	leastSilence   = 300 * time.Millisecond
@@ -110,6 +116,7 @@ type farewell struct {
 	m    transport.Message
 	at   time.Time // zero for none
 	wait time.Duration
+	asks time.Time // when the client is asked next whether it is there; zero for never
 }
 
 // suspected reports whether others use the player's address.
@@ -300,6 +307,9 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	switch m.Type {
 	case transport.Disconnect, transport.Leave:
 	case transport.Acknowledge:
+		if f := &p.goodbye; !f.asks.IsZero() && h.now.Sub(f.at) >= leaveLast {
+			*f = farewell{}
+		}
 		return false
 	case transport.NameChange, transport.Connect, transport.BootPlayer, transport.DoNothing, transport.Standard:
 		h.stays(p)
@@ -313,8 +323,15 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	switch {
 	case f.at.IsZero():
 		f.m, f.at, f.wait = *m, h.now, p.usualSilence()
-		if suspected {
+		asked := p.openBC() && p.phase == Playing && p.link.Asks()
+		if asked {
+			f.asks = h.now.Add(leaveLast)
+		}
+		switch {
+		case suspected:
 			f.wait = max(f.wait, idleSilence)
+		case asked:
+			f.wait = min(f.wait, leaveAsked)
 		}
 		f.m.Body = bytes.Clone(m.Body)
 		return true
@@ -363,6 +380,18 @@ func (h *Host) stays(p *peer) {
 	if f := &p.goodbye; !f.at.IsZero() && h.now.Sub(f.at) >= leaveLast {
 		*f = farewell{}
 	}
+}
+
+// inquire asks a client whose leave does not count yet whether it is there. It returns when it
+// will do so again; zero for never.
+func (h *Host) inquire(p *peer) time.Time {
+	f := &p.goodbye
+	if !f.asks.IsZero() && !f.asks.After(h.now) {
+		f.asks = h.now.Add(leaveAsks)
+		p.link.Ask(h.now)
+		p.awake = true
+	}
+	return f.asks
 }
 
 // due returns when the leave counts; zero for never.

@@ -490,6 +490,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 		}
 		sooner(h.lend(p))
 		sooner(p.goodbye.due())
+		sooner(h.inquire(p))
 		sooner(h.challenge(p))
 		if why := h.deaf(p); why != "" {
 			h.putOut(p, Overloaded, transport.BootTimedOut, why)

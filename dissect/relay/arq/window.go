@@ -76,6 +76,9 @@ func (e *Endpoint) Oldest(now time.Time) (age time.Duration) {
 	return age
 }
 
+// Asks reports whether the other side has acknowledged a message that Ask can repeat.
+func (e *Endpoint) Asks() bool { return e.asks }
+
 // Ask repeats the last message that was acknowledged, so that the other side
 // acknowledges it again. It does nothing if other messages wait to be acknowledged.
 func (e *Endpoint) Ask(now time.Time) {
