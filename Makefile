@@ -12,6 +12,8 @@ NFPM ?= github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 CHROMIUM ?= chromium
 ESBUILD ?= github.com/evanw/esbuild/cmd/esbuild@v0.28.2
 ESLINT ?= eslint@10.15.0
+HUGO ?= github.com/gohugoio/hugo@v0.160.1
+PAGEFIND ?= pagefind@1.6.0
 APIDIFF ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 WINRES ?= github.com/tc-hib/go-winres@v0.3.3
 ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
@@ -69,7 +71,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-home windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross resources repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web site test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-home windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross resources repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -101,12 +103,13 @@ acmi: ## recordings for Tacview, read by a parser of another project
 
 # esbuild parses script and style, and warns of mistakes; it exits with 0 even so.
 # ESLint also knows the names, but needs Node.js, so that it may be missing.
+page-lint: PAGES = report/page report/league cmd/web/site cmd/internal/livepage/site cmd/internal/home/page docs/site
 page-lint: ## lint the scripts and styles of the web pages, with npx also by ESLint
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	$(GO) run $(ESBUILD) --log-level=warning --log-limit=0 --target=es2022 --outdir="$$dir" report/page/*.js report/page/*.css report/league/*.js report/league/*.css cmd/web/site/*.js cmd/web/site/*.css cmd/internal/livepage/site/*.js cmd/internal/livepage/site/*.css cmd/internal/home/page/*.js cmd/internal/home/page/*.css 2>"$$dir/said" || { cat "$$dir/said" >&2; exit 1; }; \
+	$(GO) run $(ESBUILD) --log-level=warning --log-limit=0 --target=es2022 --outdir="$$dir" $(foreach p,$(PAGES),$p/*.js $p/*.css) 2>"$$dir/said" || { cat "$$dir/said" >&2; exit 1; }; \
 	if grep -q WARNING "$$dir/said"; then cat "$$dir/said" >&2; exit 1; fi; \
 	if command -v npx >/dev/null; then \
-		npx --yes $(ESLINT) --max-warnings 0 -c report/page/eslint.config.mjs report/page report/league cmd/web/site cmd/internal/livepage/site cmd/internal/home/page; \
+		npx --yes $(ESLINT) --max-warnings 0 -c report/page/eslint.config.mjs $(PAGES); \
 	else \
 		echo "make: no ESLint: npx (Node.js) is not installed" >&2; \
 	fi
@@ -118,6 +121,20 @@ browser: ## the web pages, opened in Chromium where it is installed
 		$(MAKE) --no-print-directory build && cd report/page/browsertest && $(GO) vet ./... && CHROMIUM=$(CHROMIUM) $(GO) test -count=1 ./...; \
 	else \
 		echo "make: no browser tests: $(CHROMIUM) is not installed" >&2; \
+	fi
+
+# The first run builds Hugo, which takes minutes. The search is an npm package; without
+# it the documents have none.
+site: ## the documents as a web site in dist/site, and its test in Chromium where both are installed
+	rm -rf dist/site
+	$(GO) run $(HUGO) --source docs/site --panicOnWarning --quiet
+	@if command -v npx >/dev/null; then \
+		npx --yes $(PAGEFIND) --silent --site dist/site; \
+	else \
+		echo "make: the documents have no search: npx (Node.js) is not installed" >&2; \
+	fi; \
+	if command -v npx >/dev/null && command -v $(CHROMIUM) >/dev/null; then \
+		cd report/page/browsertest && CHROMIUM=$(CHROMIUM) BCDISSECT_SITE=$(CURDIR)/dist/site $(GO) test -count=1 -run '^TestDocument' ./...; \
 	fi
 
 pictures: build ## the pictures of the documents, made anew in docs/images
@@ -132,7 +149,7 @@ ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet platforms wind
 ci: ## all checks before a merge, in at most 20 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = every-test arm64 windows schema engines kaitai unit32 lint-all race-all cross packages fuzz damage long wiresharks judge mutation compare
+nightly: STAGES = every-test arm64 windows schema engines site kaitai unit32 lint-all race-all cross packages fuzz damage long wiresharks judge mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 
