@@ -41,10 +41,10 @@ SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/... ./d
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
-# What "make windows" runs: the engine for Wireshark, the installer and all tests. CI has time for
-# the tests of files, paths, sockets and whole commands.
-WINDOWS ?= -engine -installer ./...
-WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
+# What "make windows" runs: a double click and the page, the engine for Wireshark, the installer
+# and all tests. CI has time for the page, and the tests of files, paths, sockets and whole commands.
+WINDOWS ?= -home -engine -installer ./...
+WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
@@ -222,6 +222,7 @@ platforms: ## check that the program can be built for each of PLATFORMS
 	done
 
 # The tests that cannot pass under wine are in left-out.txt, with reasons.
+windows: $(if $(filter -home,$(WINDOWS)),build)
 windows: ## the program for Windows and the tests of WINDOWS, under wine where it is installed
 	@$(GO) run ./$(PACKAGING)/windows $(WINDOWS)
 
@@ -229,7 +230,7 @@ windows-home: WINDOWS = -home
 windows-home: build windows ## the page for players, opened by a double click under wine
 
 windows-ci: WINDOWS = $(WINDOWS_CI)
-windows-ci: windows ## the same for the tests of WINDOWS_CI
+windows-ci: build windows ## the same for the tests of WINDOWS_CI
 
 # The validator is in a module of its own and stays out of the program's go.mod.
 schema: ## validate the JSON of every fixture against the schemas in docs/schema

@@ -1,11 +1,8 @@
 package wireshark
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/binary"
 	"image"
-	"image/color"
 	"image/png"
 	"io/fs"
 	"os"
@@ -18,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/fixtures"
+	xscreen "github.com/bcdissect/bcdissect/fixtures/screen"
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
@@ -60,22 +58,12 @@ func newScreen(t *testing.T) *screen {
 			t.Fatalf("%v: %v: %s", args, err, out)
 		}
 	}
-	r, w, err := os.Pipe()
+	x, err := xscreen.New(dir, 1280, 900)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-fbdir", dir)
-	x.ExtraFiles = []*os.File{w}
-	if err := x.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { end(x) })
-	_ = w.Close() // it is the server's now
-	number, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.display = ":" + strings.TrimSpace(number)
+	t.Cleanup(x.Close)
+	s.display = x.Display
 	return s
 }
 
@@ -109,22 +97,12 @@ func (s *screen) run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// picture returns what the screen shows: Xvfb keeps it in a file in the format xwd.
+// picture returns what the screen shows.
 func (s *screen) picture(t *testing.T) *image.RGBA {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(s.dir, "Xvfb_screen0"))
+	img, err := xscreen.Picture(s.dir)
 	if err != nil {
 		t.Fatal(err)
-	}
-	const width, height, perLine, colours = 4, 5, 12, 19
-	header := func(i int) int { return int(binary.BigEndian.Uint32(b[4*i:])) }
-	pixels := b[header(0)+12*header(colours):]
-	img := image.NewRGBA(image.Rect(0, 0, header(width), header(height)))
-	for y := range header(height) {
-		for x := range header(width) {
-			p := pixels[y*header(perLine)+4*x:]
-			img.SetRGBA(x, y, color.RGBA{p[2], p[1], p[0], 0xFF})
-		}
 	}
 	return img
 }

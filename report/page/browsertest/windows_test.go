@@ -2,13 +2,18 @@ package browsertest
 
 import (
 	"bytes"
+	"fmt"
+	"image"
 	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bcdissect/bcdissect/fixtures/screen"
 )
 
 // A desktop is wine's Explorer with the folder of the program for Windows on a screen
@@ -16,7 +21,6 @@ import (
 type desktop struct {
 	t      *testing.T
 	folder string // as this system names it
-	env    []string
 }
 
 // newDesktop opens a folder with the program and a capture. A stand-in takes the
@@ -24,16 +28,7 @@ type desktop struct {
 // same command line as a capture that is dropped on it.
 func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
 	t.Helper()
-	const display = ":97"
-	d := &desktop{t, filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "bc"), append(os.Environ(), "DISPLAY="+display)}
-	screen := exec.Command("Xvfb", display, "-screen", "0", "1024x768x24")
-	if err := screen.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = screen.Process.Kill() // the test is over
-		_ = screen.Wait()
-	})
+	d := &desktop{t, filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "bc")}
 	for from, to := range map[string]string{program: "bcdissect.exe", fixture("stock_client.pcap"): "match.pcap"} {
 		text, err := os.ReadFile(from)
 		if err == nil {
@@ -55,7 +50,6 @@ func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
 		d.run("wine", append([]string{"reg", "add", key[0], "/f"}, key[1:]...)...)
 	}
 	explorer := exec.Command("wine", "explorer", `C:\bc`)
-	explorer.Env = d.env
 	if err := explorer.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +62,7 @@ func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
 
 // run runs a program on the desktop, and returns what it prints.
 func (d *desktop) run(name string, args ...string) string {
-	cmd := exec.Command(name, args...)
-	cmd.Env = d.env
-	out, _ := cmd.Output() // what it prints tells more than its status
+	out, _ := exec.Command(name, args...).Output() // what it prints tells more than its status
 	return strings.TrimSpace(string(out))
 }
 
@@ -82,25 +74,21 @@ func (d *desktop) window(name string, there bool) (id string) {
 			return id
 		}
 	}
-	d.t.Fatalf("%s: a window: %v", name, !there)
+	d.t.Fatalf("%s: a window: %v; the windows are:\n%s", name, !there, d.run("sh", "-c", "xdotool search --onlyvisible --name . | while read -r w; do xdotool getwindowname $w; done"))
 	return ""
 }
 
-// open double-clicks a row of the folder, until the program's console appears.
-func (d *desktop) open(row string) (console string) {
+// open double-clicks a row of the folder, and returns the program's console.
+func (d *desktop) open(row int) (console string) {
 	d.t.Helper()
 	folder := d.window(`^bc$`, true)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		d.run("xdotool", "mousemove", "--window", folder, "200", row, "click", "--repeat", "2", "--delay", "80", "1")
-		for range 50 {
-			if console = d.run("xdotool", "search", "--onlyvisible", "--name", `bcdissect\.exe$`); console != "" {
-				return console
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-	}
-	d.t.Fatal("a double click opens no console")
-	return ""
+	const left, right, high = 20, 300, 6 // where the row's name is, from the middle of the row
+	d.shows(folder, "the file's name", func(img image.Image) bool {
+		at := img.Bounds().Min
+		return dark(img, image.Rect(left, row-high, right, row+high).Add(at)) > 0
+	})
+	d.run("xdotool", "mousemove", "--window", folder, "200", strconv.Itoa(row), "click", "--repeat", "2", "--delay", "80", "1", "mousemove", "1000", "700")
+	return d.window(`bcdissect\.exe$`, true)
 }
 
 // close presses Ctrl-C in the console, which ends the program and closes the window.
@@ -123,8 +111,8 @@ func (d *desktop) visitPage(b browserStandIn, arrived string) *homePage {
 
 // The rows of the program and of the capture in the Explorer's window.
 const (
-	programRow = "84"
-	captureRow = "100"
+	programRow = 84
+	captureRow = 100
 )
 
 // TestWindowsHome double-clicks the program in wine's Explorer. Its page records a match of
@@ -138,7 +126,8 @@ func TestWindowsHome(t *testing.T) {
 	d := newDesktop(t, program, b)
 	console := d.open(programRow)
 	p := d.visitPage(b, atHome)
-	d.picture("home-console.png", console)
+	// Its address, and two lines that say what the window is for.
+	save(t, "home-console.png", d.shows(console, "three lines", func(img image.Image) bool { return lines(img) == 3 }))
 	p.snap("home.png")
 	p.record(game(t))
 	p.snap("home-recording.png")
@@ -157,32 +146,82 @@ func TestWindowsHome(t *testing.T) {
 	d.close(console)
 }
 
-// picture writes a picture of a window for the documents, if they are wanted.
-func (d *desktop) picture(name, window string) {
+// shown returns what a window shows.
+func (d *desktop) shown(window string) image.Image {
 	d.t.Helper()
-	folder := os.Getenv("BCDISSECT_PICTURES")
-	if folder == "" {
-		return
+	all, err := screen.Picture(os.Getenv("BCDISSECT_SCREEN"))
+	if err != nil {
+		d.t.Fatal(err)
 	}
-	time.Sleep(time.Second) // the console draws
-	cmd := exec.Command("import", "-window", window, filepath.Join(folder, name))
-	cmd.Env = d.env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		d.t.Fatalf("%v: %s", err, out)
+	var x, y, width, height int
+	where := d.run("xdotool", "getwindowgeometry", "--shell", window)
+	if _, err := fmt.Sscanf(where[strings.Index(where, "X="):], "X=%d\nY=%d\nWIDTH=%d\nHEIGHT=%d", &x, &y, &width, &height); err != nil {
+		d.t.Fatalf("%s: %v", where, err)
 	}
+	return all.SubImage(image.Rect(x, y, x+width, y+height))
+}
+
+// shows waits until a window shows something, and returns what it shows.
+func (d *desktop) shows(window, what string, holds func(image.Image) bool) image.Image {
+	d.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if img := d.shown(window); holds(img) {
+			return img
+		}
+	}
+	d.t.Fatalf("the window never shows %s", what)
+	return nil
+}
+
+// dark counts the dark pixels of a part of a picture.
+func dark(img image.Image, part image.Rectangle) (n int) {
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			if r, g, b, _ := img.At(x, y).RGBA(); max(r, g, b) < 0x8000 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// lines counts the lines of text in a console, bright on dark: the rows of pixels with
+// letters, each after a row without.
+func lines(img image.Image) (n int) {
+	const scrollBar = 20
+	text, before := img.Bounds(), false
+	text.Max.X -= scrollBar
+	for y := text.Min.Y; y < text.Max.Y; y++ {
+		letters := dark(img, image.Rect(text.Min.X, y, text.Max.X, y+1)) < text.Dx()
+		if letters && !before {
+			n++
+		}
+		before = letters
+	}
+	return n
 }
 
 // snap writes a picture of the page for the documents, if they are wanted.
 func (p *homePage) snap(name string) {
 	p.t.Helper()
-	if folder := os.Getenv("BCDISSECT_PICTURES"); folder != "" {
-		var b bytes.Buffer
-		err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, paletted(p.picture())[0])
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o644)
-		}
-		if err != nil {
-			p.t.Fatal(err)
-		}
+	if os.Getenv("BCDISSECT_PICTURES") != "" {
+		save(p.t, name, p.picture())
+	}
+}
+
+// save writes a picture for the documents, if they are wanted.
+func save(t *testing.T, name string, img image.Image) {
+	t.Helper()
+	folder := os.Getenv("BCDISSECT_PICTURES")
+	if folder == "" {
+		return
+	}
+	var b bytes.Buffer
+	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, paletted(img)[0])
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,9 +1,8 @@
 // Command windows runs tests as Windows programs under wine, on Linux. "make
 // windows" calls it. Its arguments are those of "go test", and -- begins the
-// arguments of a further "go test". With -engine before them, it first tries the
-// engine for Wireshark as a DLL, and with -installer after that the installer. With
-// -home as the first of all, it double-clicks the program on a desktop, and records and
-// opens matches on its page.
+// arguments of a further "go test". Arguments before them name what it tries first:
+// -home double-clicks the program on a desktop, and records and opens matches on its
+// page, -engine tries the engine for Wireshark as a DLL, and -installer the installer.
 //
 // Wine 8, the newest in Debian 12, lacks three functions that Go 1.26 uses. A small
 // DLL in a temporary wine prefix adds the first. For the other two, the tests are
@@ -14,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +27,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/bcdissect/bcdissect/fixtures/screen"
 )
 
 // wineEnv holds the wine loader for the programs that "go test" starts by the
@@ -58,7 +60,7 @@ func run(wine string, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, removeAll(dir)) }()
 	prefix := filepath.Join(dir, "prefix")
 	env := append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "WINEPREFIX="+prefix, "WINEDEBUG=-all",
 		"WINEDLLOVERRIDES=mscoree,mshtml=") // or wine offers to download .NET and a browser
@@ -66,10 +68,22 @@ func run(wine string, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	var tags []string
+	if slices.Contains(args, "-home") {
+		tags = []string{"-tags", "web"} // with the page
+		end, err := newScreen(&env, dir)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	if err := quiet(env, wine, "wineboot", "--init"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, quiet(env, wine, "wineboot", "--kill")) }()
+	if err := ownFolders(prefix); err != nil {
+		return err
+	}
 	dll := filepath.Join(prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll")
 	if err := os.WriteFile(dll, forwarder("bcryptprimitives.dll", "ProcessPrng", "advapi32.SystemFunction036"), 0o644); err != nil {
 		return err
@@ -81,28 +95,39 @@ func run(wine string, args []string) (err error) {
 	defer stop()
 	log.Printf("wine is ready after %.0f s", time.Since(began).Seconds())
 	program := filepath.Join(dir, "bcdissect.exe")
-	if err := try(env, wine, overlay, program); err != nil {
+	if err := try(env, wine, overlay, program, tags...); err != nil {
 		return err
 	}
-	if len(args) > 0 && args[0] == "-home" {
-		args = args[1:]
-		if err := tryHome(prefix, env, overlay, filepath.Join(dir, "home.exe")); err != nil {
+	trials := map[string]func() error{
+		"-home":      func() error { return tryHome(env, program) },
+		"-engine":    func() error { return tryEngine(env, wine, dir) },
+		"-installer": func() error { return tryInstaller(env, wine, dir, program) },
+	}
+	for len(args) > 0 && trials[args[0]] != nil {
+		if err := trials[args[0]](); err != nil {
 			return err
 		}
-	}
-	if len(args) > 0 && args[0] == "-engine" {
 		args = args[1:]
-		if err := tryEngine(env, wine, dir); err != nil {
-			return err
-		}
 	}
-	if len(args) > 0 && args[0] == "-installer" {
-		args = args[1:]
-		if err := tryInstaller(env, wine, dir, program); err != nil {
-			return err
-		}
+	if len(args) == 0 {
+		return nil
 	}
-	env = append(env, wineEnv+"="+wine)
+	return tests(append(env, wineEnv+"="+wine), overlay, args)
+}
+
+// removeAll removes the folder of wine, whose services may still write as they end.
+func removeAll(dir string) (err error) {
+	for range 100 {
+		if err = os.RemoveAll(dir); err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
+}
+
+// tests runs "go test" for each part of args that -- ends.
+func tests(env []string, overlay string, args []string) (err error) {
 	r := newResults(os.Stdout)
 	for len(args) > 0 {
 		end := slices.Index(args, "--")
@@ -117,8 +142,9 @@ func run(wine string, args []string) (err error) {
 }
 
 // try builds the program for Windows and shows that it runs.
-func try(env []string, wine, overlay, program string) error {
-	if err := quiet(env, "go", "build", "-overlay", overlay, "-ldflags=-w", "-o", program, "./cmd/bcdissect"); err != nil {
+func try(env []string, wine, overlay, program string, tags ...string) error {
+	args := append([]string{"build", "-overlay", overlay, "-ldflags=-w", "-o", program}, tags...)
+	if err := quiet(env, "go", append(args, "./cmd/bcdissect")...); err != nil {
 		return err
 	}
 	cmd := exec.Command(wine, program, "version")
@@ -130,20 +156,56 @@ func try(env []string, wine, overlay, program string) error {
 	return nil
 }
 
-// tryHome builds the program with its page for Windows, and runs the test that opens it
-// as players do.
-func tryHome(prefix string, env []string, overlay, program string) error {
-	for _, tool := range []string{"Xvfb", "xdotool", "chromium"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			log.Printf("home is not tried: %s is not installed", tool)
-			return nil //nolint:nilerr // a check that lacks its tool is skipped
+// ownFolders replaces links in the prefix: wine makes Documents and Desktop those of
+// the user who runs the tests.
+func ownFolders(prefix string) error {
+	links, err := filepath.Glob(filepath.Join(prefix, "drive_c", "users", "*", "*"))
+	for _, name := range links {
+		if info, e := os.Lstat(name); e != nil || info.Mode()&os.ModeSymlink == 0 {
+			err = errors.Join(err, e)
+			continue
+		}
+		err = errors.Join(err, os.Remove(name), os.Mkdir(name, 0o700))
+	}
+	return err
+}
+
+// newScreen starts a screen for all Windows programs: the first one has wine connect to it,
+// and later ones can choose no other.
+func newScreen(env *[]string, dir string) (end func(), err error) {
+	if missing := missing("Xvfb"); missing != "" {
+		return func() {}, nil // tryHome says so
+	}
+	folder := filepath.Join(dir, "screen")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := screen.New(folder, 1024, 768)
+	if err != nil {
+		return nil, err
+	}
+	*env = append(*env, "DISPLAY="+s.Display, "BCDISSECT_SCREEN="+folder)
+	return s.Close, nil
+}
+
+// missing returns the first of some programs that is not installed.
+func missing(programs ...string) string {
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return program
 		}
 	}
-	if err := quiet(env, "go", "build", "-tags", "web", "-overlay", overlay, "-ldflags=-w", "-o", program, "./cmd/bcdissect"); err != nil {
-		return err
+	return ""
+}
+
+// tryHome runs the test that opens the program as players do.
+func tryHome(env []string, program string) error {
+	if missing := missing("Xvfb", "xdotool", cmp.Or(os.Getenv("CHROMIUM"), "chromium")); missing != "" {
+		log.Printf("home is not tried: %s is not installed", missing)
+		return nil
 	}
 	began := time.Now()
-	native := append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", "BCDISSECT_EXE="+program)
+	native := append(env[:len(env):len(env)], "GOOS=", "GOARCH=", "BCDISSECT_EXE="+program)
 	if err := quiet(native, "go", "test", "-C", "report/page/browsertest", "-count=1", "-run", "^TestWindowsHome$", "."); err != nil {
 		return err
 	}
