@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/league"
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
@@ -37,7 +38,11 @@ func (s *site) functions() template.FuncMap {
 		"pages": func() [][2]string { return pages },
 		"text":  text, "day": day, "minutes": match.Minutes, "kind": kindOf, "places": places, "patch": patch, "chart": s.chart, "record": recordValue,
 		"matchPage": MatchPage, "replayFile": ReplayFile, "cardFile": CardFile,
-		"clock":    func(seconds float64) string { t := match.Minutes(seconds); return t[:strings.LastIndexByte(t, '.')] },
+		"count": func(n int, form string) string { return fmt.Sprintf("%d %s", n, plural.Form(n, form)) },
+		"clock": func(seconds float64) string {
+			t := match.Minutes(math.Round(seconds))
+			return t[:strings.LastIndexByte(t, '.')]
+		},
 		"player":   func(i int) *league.Player { return &s.Players[i] },
 		"page":     func(i int) string { return s.pages[i] },
 		"at":       func(i int) *league.Match { return &s.League.Matches[i] },
