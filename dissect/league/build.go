@@ -71,9 +71,9 @@ func (b *builder) match(k *Kept) {
 		p := &k.Places[i]
 		m.Detail.Places = append(m.Detail.Places, Place{p.Files, p.Host, p.At, p.Result.String(), p.Agrees})
 	}
-	at := b.took(&m, k)
+	m.players = b.took(&m, k)
+	m.Kills = killsOf(k, m.players)
 	b.Matches = append(b.Matches, m)
-	b.kills(k, at)
 	if m.Ignored == "" {
 		b.count(len(b.Matches) - 1)
 	}
@@ -215,21 +215,21 @@ func add[T int | float64](to *T, n T) *T {
 	return &n
 }
 
-// kills lists the kills of the last match, for which at has the players' indices.
-func (b *builder) kills(k *Kept, at []int) {
-	m := &b.Matches[len(b.Matches)-1]
+// killsOf lists the kills of a match, for which at has the players' indices.
+func killsOf(k *Kept, at []int) []Kill {
 	of := func(player int) int {
 		if player < 0 {
 			return -1
 		}
 		return at[player]
 	}
-	m.Kills = []Kill{}
+	all := []Kill{}
 	for i := range k.Kills {
 		if x := &k.Kills[i]; !x.After {
-			m.Kills = append(m.Kills, Kill{x.T, x.Frame, of(x.Killer), of(x.Victim), x.Weapon, x.Distance, x.Ship, x.With, x.Friendly})
+			all = append(all, Kill{x.T, x.Frame, of(x.Killer), of(x.Victim), x.Weapon, x.Distance, x.Ship, x.With, x.Friendly})
 		}
 	}
+	return all
 }
 
 // count adds a match to tables, ships and rivalries.

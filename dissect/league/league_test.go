@@ -138,6 +138,19 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// TestNamesakes has two players of one name in a match: the second one's records are
+// those of the second row.
+func TestNamesakes(t *testing.T) {
+	t.Parallel()
+	k := played("a", "2026-03-06T20:00:00Z", 600, 1, "Kirk 3/1", "Kirk 1/3", "Sulu")
+	k.Lives[1].MaxSpeed = 7
+	l := Build([]Kept{k}, Default(), nil)
+	at := slices.IndexFunc(l.Records, func(r Record) bool { return r.Kind == Fastest })
+	if at < 0 || l.Players[l.Records[at].Player].Name != "Kirk (2)" {
+		t.Errorf("the records are %+v", l.Records)
+	}
+}
+
 // TestNames has a match that another run gave the name of one of its recordings.
 func TestNames(t *testing.T) {
 	t.Parallel()

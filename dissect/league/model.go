@@ -91,6 +91,8 @@ type Match struct {
 	Detail  Detail        `json:"match"`
 	Replay  string        // names its data
 	Evicted match.Evicted // items beyond the limits
+
+	players []int // of the league, for each player of the story; -1 for those who don't count
 }
 
 // A Detail is what the report of one match says about it as a whole.

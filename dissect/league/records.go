@@ -78,21 +78,15 @@ func (b *builder) tryMatch(m *Match, i int, try func(r Record, lower bool)) {
 	}
 	for k := range m.Story.Lives {
 		l := &m.Story.Lives[k]
-		at, ok := b.playerOf(m, l.Player)
-		if ok && l.MaxSpeed > 0 && l.MaxSpeed < 1e4 { // what a client says that lies
+		at := -1
+		if l.Player >= 0 {
+			at = m.players[l.Player]
+		}
+		if at >= 0 && l.MaxSpeed > 0 && l.MaxSpeed < 1e4 { // what a client says that lies
 			try(Record{Kind: Fastest, Value: l.MaxSpeed, Player: at, Match: i, T: l.Begin, Frame: l.Frame}, false)
 		}
 	}
 	try(Record{Kind: LongestOne, Value: m.Seconds, Player: -1, Match: i}, false)
-}
-
-// playerOf returns the player of the league who is a player of a match.
-func (b *builder) playerOf(m *Match, player int) (int, bool) {
-	if player < 0 {
-		return 0, false
-	}
-	i, ok := b.players[b.set.key(m.Story.Players[player].Name.Raw())]
-	return i, ok
 }
 
 // lastOfStreak returns the match in which a player's longest streak was reached.
