@@ -92,12 +92,20 @@ func arrange(cmd *cobra.Command) {
 // tshark does. It returns the files of the flag.
 func readFlag(cmd *cobra.Command) *[]string {
 	files := new([]string)
-	if _, wants, _ := strings.Cut(cmd.Use, " "); !strings.HasPrefix(wants, "FILE") || cmd.RunE == nil {
+	_, wants, _ := strings.Cut(cmd.Use, " ")
+	after, folder := strings.CutPrefix(wants, "DIR ")
+	if !strings.HasPrefix(after, "FILE") || cmd.RunE == nil {
 		return files
 	}
 	cmd.Flags().StringArrayVarP(files, "read-file", "r", nil, "capture `FILE`, the same as FILE alone")
 	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, append(slices.Clone(*files), args...)) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		at := 0
+		if folder {
+			at = 1 // the folder comes first
+		}
+		return run(cmd, slices.Insert(slices.Clone(args), at, *files...))
+	}
 	return files
 }
 

@@ -183,7 +183,13 @@ func (c *cache) save(all bool) error {
 			_, _ = b.Write(e.line)
 		}
 	}
-	c.changed = all // what isn't used is still to go
+	c.changed = all                                            // what isn't used is still to go
+	left, _ := filepath.Glob(filepath.Join(c.dir, ".draft-*")) // by runs that were killed
+	for _, name := range left {
+		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(name) // the next run tries again
+		}
+	}
 	return replaceFile(c.dir, c.path(), b.Bytes(), 0o600)
 }
 

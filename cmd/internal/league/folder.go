@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/filelock"
 	site "github.com/bcdissect/bcdissect/report/league"
 )
 
@@ -52,27 +54,39 @@ func hasPackets(name string) bool {
 // drafts is the folder for files that are being written.
 const drafts = ".unfinished"
 
+// locked is the file that a run locks while it writes a site.
+const locked = ".lock"
+
 // A target is the folder of a site.
 type target struct {
 	dir     string
 	written map[string]bool
-	changed int // files
+	changed int    // files
+	close   func() // lets other runs write the site
 }
 
-// openTarget makes the folder of a site, or finds an old site in it.
-func openTarget(dir string) (*target, error) {
+// openTarget makes the folder of a site, or finds an old site in it, and waits until no
+// other run writes there.
+func openTarget(dir string, say io.Writer) (*target, error) {
 	all, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, cli.Failed(cli.PlainPath(dir, err))
 	}
-	ours := len(all) == 0 || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == "league.json" || e.Name() == drafts })
+	ours := len(all) == 0 || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return slices.Contains([]string{"league.json", drafts, locked}, e.Name()) })
 	if !ours {
 		return nil, fmt.Errorf("--output %s: holds other files; give an empty folder, or a new one", dir)
 	}
 	t := &target{dir: dir, written: map[string]bool{}}
+	if err = os.MkdirAll(dir, 0o777); err == nil {
+		t.close, err = filelock.Lock(filepath.Join(dir, locked), func() { cli.Say(say, "waiting for another run of league that writes %s", dir) })
+	}
+	if err != nil {
+		return nil, cli.Failed(cli.PlainPath(dir, err))
+	}
 	_ = os.RemoveAll(filepath.Join(dir, drafts)) // of a run that was killed
 	for _, sub := range []string{drafts, site.Matches, site.Players, site.Cards, site.Replays} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
+			t.close()
 			return nil, cli.Failed(cli.PlainPath(dir, err))
 		}
 	}

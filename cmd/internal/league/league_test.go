@@ -274,6 +274,140 @@ func TestPost(t *testing.T) {
 	}
 }
 
+// TestPostOthers has a server that refuses one match: the others are posted. After three
+// failures in a row, the rest waits for another run.
+func TestPostOthers(t *testing.T) {
+	h := &hook{answers: []int{400}}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	captures := []string{host, "field/f1x.host.pcap.gz", client, "networked_battle.pcap"}
+	dir := evenings(t, captures...)
+	t.Setenv("HOOK", server.URL)
+	_, _, err := makes(t, dir, "--post", "env:HOOK")
+	if cli.StatusOf(err) != cli.ExitFailed || !errors.Is(err, errNotPosted) || len(h.posts) != len(captures)-1 {
+		t.Errorf("one is refused: %v, %d posts", err, len(h.posts))
+	}
+	if _, _, err := makes(t, dir, "--post", "env:HOOK"); err != nil || len(h.posts) != len(captures) {
+		t.Errorf("another run: %v, %d posts", err, len(h.posts))
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "site", posted)); err != nil {
+		t.Fatal(err)
+	}
+	h.answers, h.posts = slices.Repeat([]int{404}, hopeless), nil
+	if _, _, err := makes(t, dir, "--post", "env:HOOK"); !errors.Is(err, errNotPosted) || len(h.posts) != 0 {
+		t.Errorf("%d failures in a row: %v, %d posts", hopeless, err, len(h.posts))
+	}
+}
+
+// follows makes a league that is looked at by hand, after the recordings in the folder
+// have not grown for a while.
+func follows(t *testing.T, dir string, args ...string) (f *follower, said *bytes.Buffer) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*.pcap*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		if err := os.Chtimes(name, time.Time{}, time.Now().Add(-2*still)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said = &bytes.Buffer{}
+	var flags Flags
+	cmd := &cobra.Command{Use: "league"}
+	flags.Define(cmd)
+	if err := cmd.ParseFlags(append(args, "--watch")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := flags.begin(cli.Streams{In: strings.NewReader(""), Out: said, Err: said}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &follower{run: r}, said
+}
+
+// TestWatchPosts has a webhook that refuses a match until later: --watch posts it again
+// by itself, after a pause, and says once that it failed.
+func TestWatchPosts(t *testing.T) {
+	h := &hook{answers: []int{404, 404}}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	dir := evenings(t, host)
+	t.Setenv("HOOK", server.URL)
+	f, said := follows(t, dir, "--post", "env:HOOK")
+	now := time.Now()
+	for _, step := range []struct {
+		after time.Duration
+		posts int
+		left  int // answers of the server
+	}{{0, 0, 1}, {shortPause - time.Second, 0, 1}, {shortPause, 0, 0}, {2 * shortPause, 0, 0}, {3 * shortPause, 1, 0}, {time.Hour, 1, 0}} {
+		if err := f.look(now.Add(step.after), nil); err != nil || len(h.posts) != step.posts || len(h.answers) != step.left {
+			t.Errorf("after %v: %v, %d posts, %d answers", step.after, err, len(h.posts), len(h.answers))
+		}
+	}
+	if got := said.String(); strings.Count(got, "404") != 1 {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// TestWatchGrows replaces a recording that --watch has read: its match stays in the site
+// until the new one has not grown for a while.
+func TestWatchGrows(t *testing.T) {
+	dir := evenings(t, host, "networked_battle.pcap")
+	f, said := follows(t, dir)
+	name := filepath.Join(dir, "networked_battle.pcap")
+	look := func(step, want string) {
+		t.Helper()
+		if err := f.look(time.Now(), nil); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "site", "league.json"))
+		if n := strings.Count(string(b), `"networked_battle.pcap"`); err != nil || n == 0 {
+			t.Errorf("%s: the site has lost the match: %v; %s", step, err, said)
+		}
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%s: it says %q, not %q", step, said, want)
+		}
+		said.Reset()
+	}
+	look("at first", "2 recordings read, 0 known")
+	data := fixtures.Read(t, "captures/networked_battle.pcap")
+	put(t, name, data[:len(data)-500])
+	look("while it grows", "")
+	if err := os.Chtimes(name, time.Time{}, time.Now().Add(-2*still)); err != nil {
+		t.Fatal(err)
+	}
+	look("later", "1 recording read, 1 known")
+}
+
+// TestTwoFolders has runs for two folders of recordings that write one site at once: the
+// site is that of one of them, and whole.
+func TestTwoFolders(t *testing.T) {
+	one, two := evenings(t, host), evenings(t, client, "networked_battle.pcap")
+	want := map[string]map[string]string{}
+	for _, dir := range []string{one, two} {
+		if _, _, err := makes(t, dir); err != nil {
+			t.Fatal(err)
+		}
+		want[dir] = siteOf(t, filepath.Join(dir, "site"))
+	}
+	out := filepath.Join(t.TempDir(), "both")
+	var all sync.WaitGroup
+	for range 2 {
+		for _, dir := range []string{one, two} {
+			all.Go(func() {
+				if _, _, err := makes(t, dir, "-o", out); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if got := siteOf(t, out); !maps.Equal(got, want[one]) && !maps.Equal(got, want[two]) {
+		t.Errorf("the site is a mixture: %v", slices.Sorted(maps.Keys(got)))
+	}
+}
+
 // TestSend has servers that are out of order, out of reach, or break a connection.
 func TestSend(t *testing.T) {
 	h := &hook{}

@@ -78,22 +78,43 @@ func local(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// all posts the matches that are settled and were not posted.
+// hopeless is after how many failures in a row no more posts are sent: then the webhook
+// has a fault, and not a match.
+const hopeless = 3
+
+// all posts the matches that are settled and were not posted. A post that fails doesn't
+// keep back the later ones.
 func (p *poster) all(l *league.League) error {
 	if err := os.MkdirAll(p.done, 0o700); err != nil {
 		return cli.Failed(cli.PlainPath(p.done, err))
 	}
-	for i := range l.Matches {
+	var failed error
+	for i, row := 0, 0; i < len(l.Matches) && row < hopeless; i++ {
 		m := &l.Matches[i]
 		if m.Ignored != "" || m.Story.Result.Value == match.Unknown || m.Begin.Before(l.Settings.PostAfter) || p.was(m) {
 			continue
 		}
-		if err := p.one(l, m); err != nil {
-			return cli.Failed(fmt.Errorf("--post: match %s: %w", m.ID, err))
+		row++
+		err := p.one(l, m)
+		if err == nil {
+			row = 0
+			continue
+		}
+		failed = errors.Join(failed, fmt.Errorf("--post: match %s: %w", m.ID, err))
+		if errors.Is(err, errLater) {
+			break
 		}
 	}
-	return nil
+	if failed == nil {
+		return nil
+	}
+	return cli.Failed(errors.Join(failed, errNotPosted))
 }
+
+var (
+	errNotPosted = errors.New("--post: not every match was posted")
+	errLater     = errors.New("run the command again later")
+)
 
 // was reports whether a match was posted, under any of its names.
 func (p *poster) was(m *league.Match) bool {
@@ -152,10 +173,10 @@ func (p *poster) send(body []byte) error {
 			wait, pause = pause, 2*pause
 		}
 		if wait > patience {
-			return fmt.Errorf("%w, and asks to wait %v; run the command again then", err, wait)
+			return fmt.Errorf("%w, and asks to wait %v; %w", err, wait, errLater)
 		}
 		if !p.wait(wait) {
-			return errors.New("interrupted; run the command again to go on")
+			return fmt.Errorf("interrupted; %w", errLater)
 		}
 	}
 }

@@ -77,32 +77,36 @@ type place struct {
 
 // Run makes the site of a folder.
 func (f *Flags) Run(s cli.Streams, dir string) error {
+	r, err := f.begin(s, dir)
+	switch {
+	case err != nil:
+		return err
+	case f.watch:
+		return r.follow()
+	}
+	return r.once(nil)
+}
+
+// begin checks the flags and the folder.
+func (f *Flags) begin(s cli.Streams, dir string) (*run, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		if err == nil {
 			err = errors.New("not a folder; give the folder with the recordings")
 		}
-		return cli.Failed(fmt.Errorf("%s: %w", dir, plainError(err)))
+		return nil, cli.Failed(fmt.Errorf("%s: %w", dir, plainError(err)))
 	}
 	r := &run{Flags: f, s: s, dir: dir, out: f.Output}
 	if r.out == "" {
 		r.out = filepath.Join(dir, "site")
 	}
 	if f.Format.Value == "json" && (f.watch || f.post != "") {
-		return errors.New("--watch and --post: no effect with -T json; they are for -T site")
+		return nil, errors.New("--watch and --post: no effect with -T json; they are for -T site")
 	}
 	var err error
-	if r.cfg, err = f.Config(); err != nil {
-		return err
+	if r.cfg, err = f.Config(); err == nil && f.post != "" {
+		r.poster, err = newPoster(f.post, s, r.out)
 	}
-	if f.post != "" {
-		if r.poster, err = newPoster(f.post, s, r.out); err != nil {
-			return err
-		}
-	}
-	if f.watch {
-		return r.follow()
-	}
-	return r.once(nil)
+	return r, err
 }
 
 // plainError returns the error without the path that a caller names.
@@ -166,13 +170,12 @@ func (r *run) once(stopped <-chan struct{}) error {
 		return err
 	}
 	r.cache = openCache(r.dir, options)
-	unlock := r.lock()
-	defer unlock()
 	r.cache.load()
 	if r.Format.Value == "site" {
-		if r.target, err = openTarget(r.out); err != nil {
+		if r.target, err = openTarget(r.out, r.s.Err); err != nil {
 			return err
 		}
+		defer r.target.close()
 	}
 	all, err := r.readAll()
 	if err != nil {
@@ -197,34 +200,10 @@ func (r *run) once(stopped <-chan struct{}) error {
 	return nil
 }
 
-// lock waits until no other run works on the folder's cache.
-func (r *run) lock() (unlock func()) {
-	if r.cache.dir == "" {
-		return func() {}
-	}
-	f, err := os.OpenFile(filepath.Join(r.cache.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return func() {}
-	}
-	for said := false; !tryLock(f); time.Sleep(50 * time.Millisecond) {
-		if !said {
-			cli.Say(r.s.Err, "waiting for another run of league on this folder")
-			said = true
-		}
-	}
-	return func() { _ = f.Close() } // nothing was written
-}
-
-// recordings lists the recordings of the folder. With --watch, those that grow are
-// for later.
-func (r *run) recordings() (names []string, infos []fs.FileInfo, err error) {
-	all, found, err := recordings(r.dir, filepath.Clean(r.out))
-	for i, name := range all {
-		if age := time.Since(found[i].ModTime()); !r.watch || age < 0 || age > still {
-			names, infos = append(names, name), append(infos, found[i])
-		}
-	}
-	return names, infos, cli.Failed(err)
+// grows reports whether a file is to be read later, because --watch has just seen it grow.
+func (r *run) grows(info fs.FileInfo) bool {
+	age := time.Since(info.ModTime())
+	return r.watch && age >= 0 && age <= still
 }
 
 // readAll returns the matches of the folder, each once.
@@ -263,14 +242,21 @@ func (r *run) readAll() ([]league.Kept, error) {
 
 // group finds the recordings, of one or more files each, and what is known of these.
 func (r *run) group() (groups [][]string, looks map[string]*known, err error) {
-	names, infos, err := r.recordings()
+	names, infos, err := recordings(r.dir, filepath.Clean(r.out))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, cli.Failed(err)
 	}
 	parts, looks := dissect.Parts{}, map[string]*known{}
 	var kept []string
 	for i, name := range names {
-		k, err := r.cache.look(r.relative(names[i : i+1])[0], name, infos[i])
+		within := r.relative(names[i : i+1])[0]
+		if r.grows(infos[i]) {
+			if k := r.cache.files[within]; k != nil { // it stays what it was
+				kept, looks[name], parts[name], k.used = append(kept, name), k, k.Part, true
+			}
+			continue
+		}
+		k, err := r.cache.look(within, name, infos[i])
 		if err != nil {
 			r.failed = errors.Join(r.failed, cli.PlainPath(name, err))
 			continue

@@ -3,6 +3,7 @@ package league
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
@@ -16,25 +17,30 @@ const every = 2 * time.Second
 // reading a match that goes on would be in vain.
 const still = 10 * time.Second
 
+// Pauses before --watch tries to post again what was not posted.
+const (
+	shortPause = time.Minute
+	longPause  = time.Hour
+)
+
+// A follower knows when the site is due.
+type follower struct {
+	*run
+
+	seen   string        // the folder's state at the last time
+	failed string        // the last error, which isn't said again
+	pause  time.Duration // before posting again; 0 if everything was posted
+	due    time.Time     // for posting again
+}
+
 // follow makes the site anew whenever the folder changed.
 func (r *run) follow() error {
 	interrupts := cli.NewInterrupts(r.s, 0, false)
 	defer interrupts.Close()
-	seen, first := "", true
+	f := &follower{run: r}
 	for {
-		now, err := r.state()
-		if err != nil {
+		if err := f.look(time.Now(), interrupts.Stopped); err != nil {
 			return err
-		}
-		if first || now != seen {
-			switch err := r.once(interrupts.Stopped); {
-			case err == nil:
-			case first && !errors.As(err, new(*cli.StatusError)):
-				return err // of the rules, or of the command line
-			default:
-				cli.Say(r.s.Err, "%v", err)
-			}
-			seen, first, r.quiet = now, false, true
 		}
 		select {
 		case <-interrupts.Stopped:
@@ -44,14 +50,43 @@ func (r *run) follow() error {
 	}
 }
 
+// look makes the site if the folder changed, or if it's time to post again. It returns an
+// error of the rules or of the command line when it looks for the first time, and one of
+// the folder at any time.
+func (f *follower) look(now time.Time, stopped <-chan struct{}) error {
+	state, err := f.state()
+	again := f.pause > 0 && !now.Before(f.due)
+	if err != nil || f.quiet && state == f.seen && !again {
+		return err
+	}
+	err = f.once(stopped)
+	if !f.quiet && err != nil && !errors.As(err, new(*cli.StatusError)) {
+		return err
+	}
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	if said != "" && (said != f.failed || state != f.seen) {
+		cli.Say(f.s.Err, "%s", said)
+	}
+	if f.pause = min(max(2*f.pause, shortPause), longPause); !errors.Is(err, errNotPosted) {
+		f.pause = 0
+	}
+	f.seen, f.failed, f.quiet, f.due = state, said, true, now.Add(f.pause)
+	return nil
+}
+
 // state returns a text that changes with the recordings and the rules.
 func (r *run) state() (text string, err error) {
-	names, infos, err := r.recordings()
+	names, infos, err := recordings(r.dir, filepath.Clean(r.out))
 	for i, name := range names {
-		text += fmt.Sprintln(name, infos[i].Size(), packet.Nanos(infos[i].ModTime()))
+		if !r.grows(infos[i]) {
+			text += fmt.Sprintln(name, infos[i].Size(), packet.Nanos(infos[i].ModTime()))
+		}
 	}
 	if b, err := cli.ReadDefinitions(r.rulesFile()); err == nil {
 		text += string(b)
 	}
-	return text, err
+	return text, cli.Failed(err)
 }

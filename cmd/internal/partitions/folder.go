@@ -20,6 +20,9 @@ import (
 // tables matches its files.
 const unfinished = ".unfinished"
 
+// locked is the file that a program locks while it changes what the folder has.
+const locked = ".lock"
+
 // A folder holds tables: a folder for each, in which each part has a folder with
 // one file. A part is a capture, or a pack of several.
 type folder struct {

@@ -242,7 +242,7 @@ func TestClaim(t *testing.T) {
 		if tt.begin != "" {
 			tt.begin += "0123456"
 		}
-		old, err := x.claim(&o, tt.begin, tt.replace)
+		old, err := x.claim(&o, tt.begin, false, tt.replace)
 		got := o.Capture
 		for _, e := range old {
 			got += " " + e.Capture
@@ -265,7 +265,7 @@ func TestClaimTwice(t *testing.T) {
 	var got []string
 	for _, sum := range []string{"aaaaaaaaa", "bbbbbbbbb"} {
 		o := tables.Origin{Files: []tables.File{{Name: "x.pcap", SHA256: sum}}}
-		_, err := x.claim(&o, "", true)
+		_, err := x.claim(&o, "", false, true)
 		got = append(got, fmt.Sprint(o.Capture, err))
 	}
 	if want := []string{"x.pcap<nil>", "x.pcap-bbbbbbbb<nil>"}; !slices.Equal(got, want) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,8 +105,9 @@ func (x *index) sizeOf(capture string) int64 {
 // claim gives a capture its name, and returns the captures that it replaces: those
 // whose files it has, the same recording when it was shorter, or with replace any
 // other in its place. begin is the SHA-256 of as many bytes of the file as the capture
-// of its name has.
-func (x *index) claim(o *tables.Origin, begin string, replace bool) (old []*entry, err error) {
+// of its name has. If it's the second capture of this name, the name gets a part of the
+// SHA-256, so that all programs with a share of the captures agree.
+func (x *index) claim(o *tables.Origin, begin string, second, replace bool) (old []*entry, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, e := range x.sharing(o.Files) {
@@ -129,7 +131,7 @@ func (x *index) claim(o *tables.Origin, begin string, replace bool) (old []*entr
 		}
 		same := e == nil || slices.Contains(old, e)
 		grown := i == 0 && e != nil && len(e.Files) == 1 && e.Files[0].SHA256 == begin
-		if x.taken[try] || !same && !grown && (i > 0 || !replace) {
+		if x.taken[try] || second && i == 0 && !slices.ContainsFunc(old, func(o *entry) bool { return o.Capture == try }) || !same && !grown && (i > 0 || !replace) {
 			continue
 		}
 		if !same {
@@ -155,12 +157,48 @@ func (x *index) sharing(files []tables.File) (all []*entry) {
 	return all
 }
 
-// find returns the capture that an argument names, or one of its files.
-func (x *index) find(name string) *entry {
-	for _, try := range []string{name, nameOf(name)} {
-		if e := x.by[try]; e != nil {
-			return e
+// find returns the capture that an argument of --remove names: one with the bytes of
+// this file, or if there is no such file, one with a file of this name. capture=NAME is
+// the name of a capture as the tables have it.
+func (x *index) find(name string) (*entry, error) {
+	capture, byName := strings.CutPrefix(name, "capture=")
+	info, err := os.Stat(name)
+	there := err == nil && info.Mode().IsRegular()
+	if e := x.by[capture]; e != nil && (byName || !there) {
+		return e, nil
+	}
+	var all []*entry
+	switch {
+	case there:
+		sum, _, err := digest(name, -1, func() bool { return false })
+		if err != nil {
+			return nil, err
+		}
+		all = x.sharing([]tables.File{{SHA256: sum}})
+	case !byName:
+		all = x.ofName(nameOf(name))
+	}
+	switch e := x.by[nameOf(name)]; {
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) > 1:
+		var names []string
+		for _, e := range all {
+			names = append(names, "capture="+e.Capture)
+		}
+		return nil, fmt.Errorf("%s: %d captures have such a file; name one: %s", name, len(all), strings.Join(names, ", "))
+	case there && e != nil:
+		return nil, fmt.Errorf("%s: %s has other contents under this name; capture=%s removes them", name, x.path, e.Capture)
+	}
+	return nil, fmt.Errorf("%s: no such capture in %s", name, x.path)
+}
+
+// ofName returns the captures with a file of a name, in the order of their names.
+func (x *index) ofName(name string) (all []*entry) {
+	for _, capture := range slices.Sorted(maps.Keys(x.by)) {
+		if e := x.by[capture]; slices.ContainsFunc(e.Files, func(f tables.File) bool { return nameOf(f.Name) == name }) {
+			all = append(all, e)
 		}
 	}
-	return nil
+	return all
 }

@@ -274,10 +274,31 @@ func (f *folder) forget() {
 	}
 }
 
-// remove removes captures.
-func (x *index) remove(all []*entry) error {
+// replace removes captures that another one replaces, apart from one in the part of that:
+// publishing replaces it as a whole. Other programs may have moved them since the index
+// was read.
+func (x *index) replace(old []*entry, capture string) error {
+	if len(old) == 0 {
+		return nil
+	}
+	now, err := x.newIndex()
+	if err != nil {
+		return err
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	var all []*entry
+	for _, e := range old {
+		if is := now.by[e.Capture]; is != nil && is.part != capture {
+			all = append(all, is)
+		}
+		delete(x.by, e.Capture)
+	}
+	return now.remove(all)
+}
+
+// remove removes captures.
+func (x *index) remove(all []*entry) error {
 	byPart := map[string]map[string]bool{}
 	for _, e := range all {
 		if byPart[e.part] == nil {

@@ -74,7 +74,7 @@ func TestCompact(t *testing.T) {
 		t.Errorf("%d captures in %d packs: %v", n, packs, err)
 	}
 	x := enter(t, f)
-	if err := x.remove([]*entry{x.find("a"), x.find("folder/c.gz")}); err != nil || x.find("a") != nil || enter(t, f).find("a") != nil {
+	if err := x.remove([]*entry{x.by["a"], x.by["c"]}); err != nil || x.by["a"] != nil || enter(t, f).by["a"] != nil {
 		t.Errorf("a is not removed: %v", err)
 	}
 	other := &folder{t.TempDir(), "csv"}
@@ -83,7 +83,7 @@ func TestCompact(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	x = enter(t, f)
-	if err := x.remove([]*entry{x.find("b")}); err != nil || len(tree(t, f.path)) > 0 {
+	if err := x.remove([]*entry{x.by["b"]}); err != nil || len(tree(t, f.path)) > 0 {
 		t.Errorf("there is %v: %v", tree(t, f.path), err)
 	}
 }
@@ -104,7 +104,7 @@ func TestCompactShapes(t *testing.T) {
 		t.Errorf("got %v, want %v", got, before)
 	}
 	x := enter(t, f)
-	if err := x.remove([]*entry{x.find("b")}); err != nil || lines(t, f)["messages/Hail"] != "hello,a\n" {
+	if err := x.remove([]*entry{x.by["b"]}); err != nil || lines(t, f)["messages/Hail"] != "hello,a\n" {
 		t.Errorf("got %v: %v", lines(t, f), err)
 	}
 }
@@ -125,7 +125,7 @@ func TestRemoveShapes(t *testing.T) {
 	}
 	for _, step := range []struct{ capture, want string }{{"b", "hello,a\nx,x,hello,c\n"}, {"a", "x,x,hello,c\n"}, {"c", ""}} {
 		x := enter(t, f)
-		if err := x.remove([]*entry{x.find(step.capture)}); err != nil || lines(t, f)["messages/Hail"] != step.want {
+		if err := x.remove([]*entry{x.by[step.capture]}); err != nil || lines(t, f)["messages/Hail"] != step.want {
 			t.Errorf("without %s: got %v: %v", step.capture, lines(t, f), err)
 		}
 	}

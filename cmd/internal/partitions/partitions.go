@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/filelock"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
 	"github.com/bcdissect/bcdissect/decode/plural"
@@ -83,15 +84,49 @@ func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
 		return err
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		defer func() { _ = os.Remove(dir) }() // unless there are tables in it
+		defer on.abandon()
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return cli.Failed(cli.PlainPath(dir, err))
 	}
-	if w.index, err = w.folder.enter(); err != nil {
+	unlock, err := on.lock()
+	if err != nil {
+		return err
+	}
+	w.index, err = w.folder.enter()
+	unlock()
+	if err != nil {
 		return err
 	}
 	return w.run()
+}
+
+// lock waits until no other program changes what the folder has. Programs read captures
+// at the same time, and put the tables into their places one after the other.
+func (f *folder) lock() (unlock func(), err error) {
+	unlock, err = filelock.Lock(filepath.Join(f.path, locked), func() {})
+	if err != nil {
+		err = cli.Failed(cli.PlainPath(f.path, err))
+	}
+	return unlock, err
+}
+
+// exists reports whether there are tables, perhaps those of a run that was killed.
+func (f *folder) exists() bool {
+	for _, name := range []string{tables.Captures, unfinished} {
+		if _, err := os.Stat(filepath.Join(f.path, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// abandon removes the folder unless there are tables in it.
+func (f *folder) abandon() {
+	if all, err := os.ReadDir(f.path); err == nil && len(all) == 1 && all[0].Name() == locked {
+		_ = os.Remove(filepath.Join(f.path, locked)) // the next run makes it anew
+	}
+	_ = os.Remove(f.path) // unless others use it
 }
 
 // enter completes what a killed run left, and reads which captures there are.
@@ -108,6 +143,14 @@ func (f *folder) enter() (*index, error) {
 
 // change removes captures, or joins small ones.
 func (f *Flags) change(s cli.Streams, on *folder, names []string) error {
+	if !on.exists() {
+		return cli.Failed(fmt.Errorf("%s: no tables in it", on.path))
+	}
+	unlock, err := on.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	x, err := on.enter()
 	if err != nil {
 		return err
@@ -123,9 +166,9 @@ func (f *Flags) change(s cli.Streams, on *folder, names []string) error {
 	}
 	var all []*entry
 	for _, name := range names {
-		e := x.find(name)
-		if e == nil {
-			return cli.Failed(fmt.Errorf("%s: no such capture in %s", name, on.path))
+		e, err := x.find(name)
+		if err != nil {
+			return cli.Failed(err)
 		}
 		if !slices.Contains(all, e) {
 			all = append(all, e)
@@ -210,6 +253,7 @@ type work struct {
 type job struct {
 	files   []string
 	name    string // in reports
+	second  bool   // an earlier capture has the name of its file
 	capture string // once it is known
 	size    int64
 	read    int64 // bytes
@@ -245,11 +289,15 @@ func (w *work) plan(files []string) error {
 		return n
 	}
 	slices.SortFunc(groups, func(a, b []string) int { return first(a) - first(b) })
+	taken := map[string]bool{}
 	for i, group := range groups {
+		name := nameOf(group[0])
+		second := taken[name]
+		taken[name] = true
 		if !w.shard.has(i) {
 			continue
 		}
-		j := &job{files: group, name: group[0]}
+		j := &job{files: group, name: group[0], second: second}
 		if n := len(group) - 1; n > 0 {
 			j.name += fmt.Sprintf(" and %d more %s of the recording", n, plural.Form(n, "{part|parts}"))
 		}
@@ -392,7 +440,7 @@ func (w *work) write(j *job) (err error) {
 	if len(j.files) > 1 {
 		begin = ""
 	}
-	old, err := w.index.claim(&origin, begin, w.replace)
+	old, err := w.index.claim(&origin, begin, j.second, w.replace)
 	j.capture = origin.Capture
 	if errors.Is(err, errThere) {
 		w.folder.tidy(j.capture) // the run that wrote it may have been killed right after
@@ -412,8 +460,12 @@ func (w *work) write(j *job) (err error) {
 	if err != nil || !slices.EqualFunc(before, after, func(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }) {
 		return fmt.Errorf("%s: changed while it was read; run the command again", j.files[0])
 	}
-	old = slices.DeleteFunc(old, func(e *entry) bool { return e.part == j.capture }) // that is replaced as a whole
-	if err := w.index.remove(old); err != nil {
+	unlock, err := w.folder.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := w.index.replace(old, j.capture); err != nil {
 		return d.plain(err)
 	}
 	return d.plain(d.publish())
