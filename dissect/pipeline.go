@@ -160,7 +160,7 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 			p.doubles.keep(d, d.Number)
 			return p.begin(d, at, nanos, nil, plain, emit).damaged()
 		}
-		c = p.open(d)
+		c = p.open(d, at)
 	}
 	p.doubles.keep(d, d.Number)
 	p.headers.take(d)
@@ -245,7 +245,8 @@ func maybeGame(p []byte) bool {
 }
 
 // open starts a conversation, and may evict another one.
-func (p *Pipeline) open(d *Datagram) *session.Conversation {
+func (p *Pipeline) open(d *Datagram, at time.Time) *session.Conversation {
+	p.table.Rest(at) // whoever comes again and again from other addresses takes little memory
 	c, evicted := p.table.Open(d.Src, d.Dst)
 	p.stats.Conversations++
 	if evicted != nil {

@@ -53,9 +53,9 @@ func (p *pass) payload() error {
 func (p *Pipeline) single(d *Datagram, plain []byte, emit func(*Record) error) *pass {
 	p.own = append(p.own[:0], plain...)
 	c := p.table.Lookup(d.Src, d.Dst)
-	if c == nil {
-		c = p.open(d)
-	}
 	at := p.clock.Read(d.Time)
+	if c == nil {
+		c = p.open(d, at)
+	}
 	return p.begin(d, at, packet.Nanos(at), c, p.own, emit)
 }

@@ -23,7 +23,7 @@ const (
 	leastDelay = time.Second
 	mostDelay  = time.Hour
 	watchers   = 600           // connections at once: a browser opens several
-	liveMemory = 56 << 20      // that the program tries to keep to while it serves the page
+	liveMemory = 32 << 20      // that the program tries to keep to while it serves the page
 	anyPort    = "127.0.0.1:0" // of --web without a value
 )
 

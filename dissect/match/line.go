@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -47,6 +48,9 @@ func (g *game) lapOf(lap *measure.Lap, begin float64) {
 		l = &lineState{step: lapSeconds}
 		g.lines[lap.Client] = l
 	}
+	if lap.Datagrams == 0 && g.unused(lap.Client) {
+		return
+	}
 	n := len(l.points)
 	if n == 0 || l.points[n-1].T+l.step <= begin {
 		if n == MaxPoints {
@@ -77,6 +81,12 @@ func (g *game) lapOf(lap *measure.Lap, begin float64) {
 		t := lap.SilenceAt.Sub(g.b.origin).Seconds()
 		g.eventAt(t, 0, EventSilence, player, g.m.NameOf(player)+wire.Untrusted(fmt.Sprintf(" is silent for %.1f s", lap.Silence.Seconds())))
 	}
+}
+
+// unused reports whether the player of an address has left, or has another one now.
+func (g *game) unused(client netip.AddrPort) bool {
+	player, ok := g.who.clients[client]
+	return ok && (g.m.Players[player].Left != nil || g.m.Players[player].Address != client)
 }
 
 // halve doubles the step of the points.

@@ -321,9 +321,11 @@ type Lap struct {
 	Updates   int64         `table:"updates" doc:"ship updates sent"`
 }
 
-// Laps yields the traffic of each link since the last call, in no order.
+// Laps yields the traffic of each link since the last call, in no order. Conversations
+// that have long been silent keep no more memory than their results need.
 func (m *Meter) Laps(yield func(*Lap)) {
 	for _, c := range m.conversations {
+		c.rest(m.now)
 		for i := range c.links {
 			if l := &c.links[i]; l.Datagrams > 0 {
 				out := l.endLap()
@@ -331,6 +333,26 @@ func (m *Meter) Laps(yield func(*Lap)) {
 				out.Conversation, out.Index, out.Player = c.number, c.index, c.player
 				yield(&out)
 			}
+		}
+	}
+}
+
+// restful is after how much silence nothing that was sent before is acknowledged or sent
+// again: hosts and clients have given each other up.
+const restful = 2 * time.Minute
+
+// rest frees what measures acknowledgements, if both sides have been silent for so long.
+func (c *conversation) rest(now int64) {
+	for i := range c.links {
+		if l := &c.links[i]; l.last.known && packet.Minus(now, l.last.ns) < int64(restful) {
+			return
+		}
+	}
+	for i := range c.links {
+		l := &c.links[i]
+		l.gaps = nil
+		for k := range l.spaces {
+			l.spaces[k].rest()
 		}
 	}
 }

@@ -84,6 +84,15 @@ func (s *space) restart() {
 	}
 }
 
+// rest frees memory: no acknowledgement is expected, nor sent again. Messages that still
+// wait are kept, since they count.
+func (s *space) rest() {
+	s.acked = nil
+	if s.waiting.alive == 0 {
+		s.waiting = waiting{most: s.waiting.most}
+	}
+}
+
 // waiting are the messages that wait for their acknowledgement: those among
 // the last MaxOutstanding, in a ring, and an index of it by key.
 type waiting struct {

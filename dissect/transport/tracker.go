@@ -78,6 +78,7 @@ type Tracker struct {
 
 	repeated int64 // time of the sender's last retransmission
 	repeats  bool
+	last     int64 // time of the last message
 }
 
 // A space is the numbers of one class of messages.
@@ -128,6 +129,21 @@ func (t *Tracker) Reset() {
 	}
 }
 
+// restful is the silence after which nothing is sent again: both sides have given each
+// other up long before.
+const restful = 3 * time.Minute
+
+// Rest frees the memory of a tracker whose sender has long been silent. If the sender goes
+// on, only retransmissions of messages from before the silence are not recognised.
+func (t *Tracker) Rest(now time.Time) {
+	if packet.Minus(packet.Nanos(now), t.last) < int64(restful) {
+		return
+	}
+	for i := range t.spaces {
+		t.spaces[i].laps, t.spaces[i].pieces = [Laps]*[lap]sighting{}, nil
+	}
+}
+
 // Take handles a numbered message other than an acknowledgement: its header,
 // its bytes, its time (which must not go back), and whether it is the only one in its datagram.
 func (t *Tracker) Take(h *Header, message []byte, at time.Time, single bool) Verdict {
@@ -135,6 +151,7 @@ func (t *Tracker) Take(h *Header, message []byte, at time.Time, single bool) Ver
 		t.seed, t.seeded = maphash.MakeSeed(), true
 	}
 	a := arrival{digest: maphash.Bytes(t.seed, message), at: packet.Nanos(at), seq: h.Seq, index: h.Index, piece: h.Fragment, single: single}
+	t.last = a.at
 	s := &t.spaces[1]
 	if h.Control() {
 		s = &t.spaces[0]

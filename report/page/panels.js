@@ -234,7 +234,7 @@ function flights(app, m) {
 function lines(app, m) {
   const worst = m.lines.reduce((a, l) => l.points.rtt.reduce((b, x) => Math.max(b, x), a), 0.05);
   const rows = m.lines.map((l) => {
-    const p = l.points, content = [], step = p.n > 1 ? p.t[1] - p.t[0] : 5;
+    const p = l.points, content = [], step = p.n > 1 ? Math.min(...Array.from({ length: p.n - 1 }, (_, i) => p.t[i + 1] - p.t[i])) : 5; // a player who was away has no points
     for (let i = 0; i < p.n; i++) {
       if (p.silence[i] > 1) content.push(svg('rect', { class: 'silence', x: along(m, p.t[i] + step - p.silence[i]), width: Math.max(along(m, p.t[i] + step) - along(m, p.t[i] + step - p.silence[i]), 2), y: 0, height: 52 }));
     }

@@ -61,7 +61,6 @@ type journal struct {
 	file  *os.File
 	began time.Time
 	id    string // of this journal: no other one has it
-	head  []byte
 
 	mu      sync.Mutex
 	size    int64
@@ -97,15 +96,15 @@ func (j *journal) add(e entry, text []byte) error {
 	if e.next() > mostJournal {
 		return errFull
 	}
-	h := binary.LittleEndian.AppendUint64(j.head[:0], uint64(e.at))
+	h := binary.LittleEndian.AppendUint64(make([]byte, 0, headSize), uint64(e.at))
 	h = binary.LittleEndian.AppendUint32(h, uint32(e.text))
 	h = binary.LittleEndian.AppendUint32(h, uint32(e.match))
-	j.head = append(append(h, byte(e.views), byte(e.kind)), text...)
-	if _, err := j.file.WriteAt(j.head, e.place); err != nil {
-		return err
+	_, err := j.file.WriteAt(append(h, byte(e.views), byte(e.kind)), e.place)
+	if err == nil {
+		_, err = j.file.WriteAt(text, e.place+headSize)
 	}
-	if cap(j.head) > 1<<20 {
-		j.head = nil
+	if err != nil {
+		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

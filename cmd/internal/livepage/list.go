@@ -22,7 +22,7 @@ type list struct {
 // begin begins to look at a list that has n items now. It returns the first one to look
 // at.
 func (l *list) begin(n int, all bool) (from int) {
-	l.was, l.text = len(l.known), l.text[:0]
+	l.was = len(l.known)
 	l.known = l.known[:min(n, l.was)]
 	if all {
 		return 0
@@ -52,6 +52,7 @@ func (l *list) end(dst []byte, name string) []byte {
 	}
 	l.fresh = false
 	dst = append(strconv.AppendInt(append(member(dst, name), `{"length":`...), int64(len(l.known)), 10), l.text...)
+	l.text = nil // most lists never change again
 	return append(dst, '}')
 }
 

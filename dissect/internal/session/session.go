@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -164,6 +165,15 @@ func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
 func (t *Table) recentOf(a, b netip.AddrPort) **Conversation {
 	const golden = 40503 // spreads ports that differ in few bits
 	return &t.recent[(a.Port()^b.Port())*golden>>8]
+}
+
+// Rest frees memory of conversations that have long been silent.
+func (t *Table) Rest(now time.Time) {
+	for _, c := range t.all {
+		for i := range c.sides {
+			c.sides[i].numbers.Rest(now)
+		}
+	}
 }
 
 // Open starts the conversation between two addresses. It may evict another one,
