@@ -43,7 +43,7 @@ func TestPage(t *testing.T) {
 	write("key", Everywhere)
 	b.WriteString("\nColumns (`-T csv`) and filters have these as well:\n\n")
 	write("key", Column)
-	b.WriteString("\nand filters alone:\n\n")
+	b.WriteString("\nOnly filters have these:\n\n")
 	write("key", Filter)
 	b.WriteString(end)
 	b.Write(tail)
