@@ -195,7 +195,7 @@ func (c *Codec) unknown(f *frame) {
 	if len(spare) == 0 {
 		return
 	}
-	c.unfit(spare[0], "the message has no such field%s; leave it out", names.DidYouMean(spare[0], slices.Sorted(maps.Keys(f.used))))
+	c.unfit(spare[0], "the message has no such field%s; remove it", names.DidYouMean(spare[0], slices.Sorted(maps.Keys(f.used))))
 }
 
 // want returns the value of a field; ok is false if there is none.
@@ -234,12 +234,12 @@ func (c *Codec) enter(name string, kind GroupKind) {
 	if kind == GroupList {
 		list, ok := v.([]any)
 		if f.list = list; !ok {
-			c.unfit(name, "%s is no array of objects", show(v))
+			c.unfit(name, "%s is not an array of objects", show(v))
 		}
 	} else {
 		object, ok := v.(map[string]any)
 		if f.object = object; !ok {
-			c.unfit(name, "%s%s is no object", what, show(v))
+			c.unfit(name, "%s%s is not an object", what, show(v))
 			f.object = map[string]any{} // a frame without one is a list
 		}
 	}
@@ -267,7 +267,7 @@ func (c *Codec) fillList(more func() bool, next func(i int)) {
 		case due:
 			c.fail("", c.off, errAbsent, fmt.Sprintf("the list has %d elements, and the message needs more; add them", i))
 		case given:
-			c.unfit("", "the list has %d elements, and the message takes %d; leave the others out", len(t.list), i)
+			c.unfit("", "the list has %d elements, and the message takes %d; remove the others", len(t.list), i)
 		}
 		if !due {
 			return
@@ -287,14 +287,14 @@ func (c *Codec) fillCount(name string, size int) (n int) {
 	} else if v, ok := t.object[count]; ok && c.fill.part { // the list itself did not decode
 		u, ok := integer(v)
 		if !ok {
-			c.unfit(count, "%s is no whole number", show(v))
+			c.unfit(count, "%s is not a whole number", show(v))
 			return 0
 		}
 		n = int(max(-1, min(u, math.MaxInt32)))
 	} else if _, ok := c.want(name); !ok {
 		return 0
 	} else {
-		c.unfit(name, "%s is no array of objects", show(t.object[name]))
+		c.unfit(name, "%s is not an array of objects", show(t.object[name]))
 		return 0
 	}
 	t.use(count)
@@ -392,7 +392,7 @@ func (c *Codec) give(name string, kind Kind, n Names, count int) bool {
 		text, _ := v.(string)
 		a, err := netip.ParseAddr(text)
 		if err != nil || !a.Is4() {
-			c.unfit(name, "%s is no IPv4 address, such as \"192.0.2.7\"", show(v))
+			c.unfit(name, "%s is not an IPv4 address, such as \"192.0.2.7\"", show(v))
 			return false
 		}
 		ip := a.As4()
@@ -401,7 +401,7 @@ func (c *Codec) give(name string, kind Kind, n Names, count int) bool {
 		text, ok := v.(string)
 		b, err := hex.DecodeString(text)
 		if err != nil || !ok {
-			c.unfit(name, "%s is no string of hexadecimal digits in pairs", show(v))
+			c.unfit(name, "%s is not a string of hexadecimal digits in pairs", show(v))
 		}
 		c.buf = append(c.buf, b...)
 	case KindBit, KindText, KindIndex, KindPlace, kindsNumber: // not given here
@@ -432,7 +432,7 @@ func integer(v any) (int64, bool) {
 func (c *Codec) giveInteger(name string, v any, least, most int64, size int) {
 	n, ok := integer(v)
 	if !ok || n < least || n > most {
-		c.unfit(name, "%s is no whole number from %d to %d", show(v), least, most)
+		c.unfit(name, "%s is not a whole number from %d to %d", show(v), least, most)
 		return
 	}
 	c.little(uint64(n), size)
@@ -468,7 +468,7 @@ func (c *Codec) byName(name string, v any, n Names) any {
 		}
 		known = append(known, s)
 	}
-	c.unfit(name, "%q is no name of a value%s; a number does, too", cut(text), names.DidYouMean(text, known))
+	c.unfit(name, "%q is not the name of a value%s; a number is also possible", cut(text), names.DidYouMean(text, known))
 	return v
 }
 
@@ -494,7 +494,7 @@ func (c *Codec) byBits(name string, v any, n Names) any {
 			}
 		}
 		if !found {
-			c.unfit(name, "%s is no name of a flag%s; the number of all flags does, too", show(e), names.DidYouMean(text, known))
+			c.unfit(name, "%s is not the name of a flag%s; the number of all flags is also possible", show(e), names.DidYouMean(text, known))
 		}
 	}
 	return set
@@ -516,7 +516,7 @@ func (c *Codec) float(name string, v any) wire.F32 {
 			return wire.FloatBits(float32(f))
 		}
 	}
-	c.unfit(name, "%s is no number that fits 32 bits", show(v))
+	c.unfit(name, "%s is not a number that fits 32 bits", show(v))
 	return 0
 }
 
@@ -535,7 +535,7 @@ func (c *Codec) giveShare(name string, v any, parts, least, most float64) {
 func (c *Codec) array(name string, v any, n int) []any {
 	list, ok := v.([]any)
 	if !ok || len(list) != n {
-		c.unfit(name, "%s is no array of %d numbers", show(v), n)
+		c.unfit(name, "%s is not an array of %d numbers", show(v), n)
 		return nil
 	}
 	return list
@@ -558,7 +558,7 @@ func (c *Codec) vector(name string, v any) (p wire.Vec3) {
 func (c *Codec) giveText(name string, v any, kind Kind) {
 	text, ok := v.(string)
 	if !ok {
-		c.unfit(name, "%s is no text", show(v))
+		c.unfit(name, "%s is not a text", show(v))
 		return
 	}
 	var b []byte
@@ -570,7 +570,7 @@ func (c *Codec) giveText(name string, v any, kind Kind) {
 	} else {
 		b = wire.AppendTextOf(nil, text)
 		if r, ok := differs(wire.Text(b).Raw(), text); ok {
-			c.unfit(name, "the character %q is not in Windows-1252; leave it out", r)
+			c.unfit(name, "the character %q is not in Windows-1252; remove it", r)
 			return
 		}
 	}

@@ -48,13 +48,16 @@ leave and come back. At the end, or on Ctrl-C, you see what real players would
 feel: how long joins and chat took, how long ships stood still, and which ship
 updates and chat lines never came.
 
-Without --script the bots do what --seed says: the same seed makes the same
-game. A script names each step.
+Without --script, the bots play the game that --seed chooses. The same seed
+makes the same game. A script names each step.
 
-At most 16 bots play at once. Each sends ten ship updates a second, at most 20
-other actions, and never more than 200 datagrams.`,
-		Example: `  bcdissect bots localhost:22101
+At most 16 bots play at once. In a second, a bot sends ten ship updates and at
+most 20 other actions, and never more than 200 datagrams.`,
+		Example: `  # let four bots play for a minute
+  bcdissect bots localhost:22101
+  # let eight bots play a game that you can repeat
   bcdissect bots localhost:22101 -n 8 --seed 7 --for 5m
+  # play your own script, and keep the report for a program
   bcdissect bots localhost:22101 --script duel.toml -T json -o felt.json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -76,11 +79,11 @@ other actions, and never more than 200 datagrams.`,
 	b.dialect = cli.NewChoice("stock", "stock", "openbc", "mixed")
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.IntVarP(&b.n, "bots", "n", 4, "`N` bots, 1 to 16; with --script as many as it has")
-	fl.Uint64Var(&b.seed, "seed", 1, "what the bots do, as a `NUMBER`: the same makes the same game")
+	fl.IntVarP(&b.n, "bots", "n", 4, "`N` bots, 1 to 16 (default with --script: all bots in it)")
+	fl.Uint64Var(&b.seed, "seed", 1, "`NUMBER` that chooses what the bots do")
 	fl.DurationVar(&b.length, "for", time.Minute, "how long to play")
 	fl.StringVar(&b.script, "script", "", "TOML `FILE` with the steps of each bot")
-	fl.Var(&b.dialect, "dialect", "how the bots write; mixed = by turns")
+	fl.Var(&b.dialect, "dialect", "how the bots write (mixed: by turns)")
 	fl.StringVar(&b.pass, "password", "", "`PASSWORD` of the game")
 	fl.StringVar(&b.hashes, "checksums", "", "`FILE` of hashes that the bots' files have; see 'bcdissect help conform'")
 	fl.BoolVar(&b.remote, "yes-remote", false, "allow a remote host (ask its owner first)")

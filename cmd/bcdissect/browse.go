@@ -21,16 +21,21 @@ func newBrowse(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "browse FILE...",
 		Short: "Browse captures on the whole terminal: messages, fields, bytes",
-		Long: `Browse shows a list of messages, the fields of one of them, and its bytes, with
-those of the chosen field marked. Filters and a search find messages; keys
-follow a player or an object, and copy a command that decodes the message. ?
-lists all keys.
+		Long: `Browse shows a list of messages, the fields of the chosen message, and its
+bytes. The bytes of the chosen field are marked. You can filter and search,
+follow a player or an object, and copy a command that decodes the message. Press
+? for all keys.
 
-FILE is as for read. It is read again for each part that is shown, so memory
-stays small for large captures. Standard input is copied to a temporary file.`,
-		Example: `  bcdissect browse battle.pcap
+FILE can be all that read takes. Browse reads it again for each part that it
+shows, so a large capture needs little memory. It copies standard input to a
+temporary file.`,
+		Example: `  # step through a capture
+  bcdissect browse battle.pcap
+  # start with the chat
   bcdissect browse battle.pcap -Y 'Chat or TeamChat'
+  # follow one player through two evenings
   bcdissect browse monday.pcap.gz tuesday.pcap.gz --player Bot0
+  # browse what another program writes
   bcdissect browse - < battle.pcap`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

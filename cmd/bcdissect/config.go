@@ -16,10 +16,12 @@ func newConfig(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings in effect and their origin",
-		Long: `Config shows the settings of the configuration file and of the environment with
-their origin, and checks them: files of definitions, and presets of filters and
-columns, which -Y @NAME and -e @NAME use.`,
-		Example: `  bcdissect config
+		Long: `Config shows the settings of the configuration file and of the environment, and
+where each comes from. It also checks files of definitions, and the presets of
+filters and columns that -Y @NAME and -e @NAME use.`,
+		Example: `  # see which settings are in effect
+  bcdissect config
+  # use your presets in another command
   bcdissect read battle.pcap -Y '@kills and player == "Bot0"' -e @ships`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return showConfig(s) },

@@ -73,29 +73,37 @@ func newConform(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conform HOST:PORT|--read FILE [ID|GROUP...]",
 		Short: "Try a running host with a suite of cases",
-		Long: `Conform connects scripted clients to a running host and tries numbered cases:
-each is one rule of the game with its source. A failed case shows what was
-expected and what came, and the command that repeats it.
+		Long: `Conform connects scripted clients to a running host and tries numbered cases.
+Each case is one rule of the game, with its source. For a failed case you see
+what was expected, what came, and the command that repeats it.
 
-The game should be empty: other players change the results. The clients leave
-when the run ends, and send at most 50 datagrams a second each, unless a case
-needs more. The exit status is 4 if a case failed, or a capture shows that its
-host ignores acknowledgements (--only content leaves this aside), and 1 if the run was
+The game should be empty, as other players change the results. The clients leave
+when the run ends. Each sends at most 50 datagrams a second, unless a case needs
+more. The exit status is 4 if a case failed, or if a capture shows that its host
+ignores acknowledgements (--only content ignores this). It is 1 if the run was
 interrupted.
 
 --start starts your server before the run and ends it afterwards. --bots adds a
-game on a bad line, and --fuzz mutated messages. 'bcdissect help
+game on a bad line, and --fuzz adds mutated messages. 'bcdissect help
 test-your-server' leads from nothing to a check in CI.
 
 --read answers the cases that a capture can answer. --matrix makes a page of
 several reports that -T json wrote.`,
-		Example: `  bcdissect conform localhost:22101
+		Example: `  # try your server with all cases
+  bcdissect conform localhost:22101
+  # try one case and one group, by the rules of a playable host
   bcdissect conform localhost:22101 J-5 R --profile playable
+  # keep a recording, a page and a report for CI
   bcdissect conform localhost:22101 -w run.pcapng --html run.html --junit r.xml
+  # start your server, then let eight bots play on a bad line
   bcdissect conform localhost:22101 --start './server' --bots 8 --impair loss=5%
+  # send mutated messages for ten minutes
   bcdissect conform localhost:22101 fuzz --start './server' --fuzz 10m --seed 7
+  # list the cases
   bcdissect conform --list
+  # answer the cases from a capture
   bcdissect conform --read evening.pcap
+  # compare two servers on a page
   bcdissect conform --matrix a.json b.json -o servers.html`,
 		ValidArgsFunction: completeCases,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -134,18 +142,18 @@ func (c *conforming) define(cmd *cobra.Command) {
 	c.profile.Define(cmd, "profile", "", "kind of host: the rules to expect", "stock", suite.Profiles()...)
 	fl.IntVar(&c.clients, "clients", usualClients, "`N` clients in the game, 2 to 8")
 	fl.BoolVar(&c.slow, "slow", false, "also cases that take longer than 5 s")
-	fl.BoolVar(&c.long, "long", false, "also T-31, which takes some minutes")
+	fl.BoolVar(&c.long, "long", false, "also case T-31, which takes some minutes")
 	fl.DurationVar(&c.timeout, "timeout", usualTimeout, "time to wait for an answer")
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
 	fl.StringVar(&c.hashes, "checksums", "", "`FILE` of hashes that the clients' files have; see 'bcdissect help conform'")
-	fl.StringVar(&c.master, "master", "", "listen on this `ADDRESS` as the host's master server, for L-8")
+	fl.StringVar(&c.master, "master", "", "listen on this `ADDRESS` as the host's master server, for case L-8")
 	fl.BoolVar(&c.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
 	fl.StringVarP(&c.write, "write", "w", "", "record the run to this `FILE` (pcapng), each frame commented with its case")
 	fl.BoolVar(&c.force, "force", false, "with -w: overwrite a file that is not empty")
 	fl.StringVar(&c.junit, "junit", "", "also write JUnit XML to this `FILE`")
 	fl.StringVar(&c.html, "html", "", "also write a page with decoded messages to this `FILE`")
 	fl.StringVar(&c.read, "read", "", "answer from this capture `FILE` instead of a run")
-	c.only.Define(cmd, "only", "", "with --read: judge all, or the contents of messages alone", "all", "all", "content")
+	c.only.Define(cmd, "only", "", "with --read: judge all, or only the contents of messages", "all", "all", "content")
 	c.known.define(fl)
 	c.start.define(fl)
 	c.game.define(fl)
@@ -184,21 +192,21 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	case c.timeout < 100*time.Millisecond || c.timeout > time.Minute:
 		return fmt.Errorf("--timeout %v: must be 100ms to 1m", c.timeout)
 	case (c.list || c.matrix) && (set("junit") || set("html")):
-		return errors.New("--junit and --html need verdicts; leave them out with --list and --matrix")
+		return errors.New("--junit and --html need verdicts; drop them with --list and --matrix")
 	case offline && set("write"):
-		return errors.New("--write records a run against a host; leave it out with --list, --read and --matrix")
+		return errors.New("--write records a run against a host; drop it with --list, --read and --matrix")
 	case offline && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
-		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; leave them out")
+		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; drop them")
 	case offline && (set("start") || set("bots") || set("fuzz") || set("seed")):
-		return errors.New("--start, --bots, --fuzz and --seed are about a run; leave them out with --list, --read and --matrix")
+		return errors.New("--start, --bots, --fuzz and --seed are about a run; drop them with --list, --read and --matrix")
 	case c.read == "" && set("only"):
-		return errors.New("--only goes with --read")
+		return errors.New("--only works only with --read; add --read FILE")
 	case c.force && c.write == "":
 		return errors.New("--force needs a file to write: -w FILE")
 	case c.matrix && set("format"):
-		return errors.New("--matrix writes a page; leave out --format")
+		return errors.New("--matrix writes a page; drop --format")
 	case (c.list || c.matrix) && set("baseline"):
-		return errors.New("--baseline needs verdicts; leave it out with --list and --matrix")
+		return errors.New("--baseline needs verdicts; drop it with --list and --matrix")
 	case c.list && c.format.Value == "tap":
 		return errors.New("--list has no TAP; use -T table or -T json")
 	}
@@ -223,7 +231,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 func cases(words []string) ([]*suite.Case, error) {
 	list, unknown := suite.Select(words)
 	if unknown != "" {
-		return nil, fmt.Errorf("%s: no case and no group; choose from %s, or see bcdissect conform --list", unknown, strings.Join(suite.Groups(), ", "))
+		return nil, fmt.Errorf("%s: no such case or group; choose from %s, or see 'bcdissect conform --list'", unknown, strings.Join(suite.Groups(), ", "))
 	}
 	return list, nil
 }
@@ -253,7 +261,7 @@ func (c *conforming) triable(word string) error {
 	for _, one := range list {
 		switch reads := one.Reads(); {
 		case one.Profiles&profile == 0:
-			why = fmt.Sprintf("not for --profile %s, but for %s", c.profile.Value, strings.ReplaceAll(one.Profiles.String(), " ", " and "))
+			why = fmt.Sprintf("it is for --profile %s, not %s", strings.ReplaceAll(one.Profiles.String(), " ", " and "), c.profile.Value)
 		case one.With != "" && !slices.Contains(c.given, one.With):
 			why = "it needs " + one.With
 		case c.read != "" && !reads:
@@ -268,7 +276,7 @@ func (c *conforming) triable(word string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s can't be tried: %s; see bcdissect conform --list", word, why)
+	return fmt.Errorf("%s can't be tried: %s; see 'bcdissect conform --list'", word, why)
 }
 
 // listed lists the cases.
@@ -550,7 +558,7 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 	stats := src.Stats()
 	rep, ok := reading.Report(c.read, stats.FirstTime, stats.LastTime)
 	if !ok {
-		return cli.Failed(errors.Join(fmt.Errorf("%s: no host and no client of the game was found", c.read), readErr))
+		return cli.Failed(errors.Join(fmt.Errorf("%s: found no host and no client of the game; is it a capture of the game?", c.read), readErr))
 	}
 	out, err := c.outputs(s)
 	if err != nil {

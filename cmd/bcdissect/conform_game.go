@@ -34,8 +34,8 @@ type gaming struct {
 func (g *gaming) define(fl *pflag.FlagSet) {
 	fl.IntVar(&g.bots, "bots", 0, "also a game of `N` bots, 1 to 16; see 'bcdissect help test-your-server'")
 	fl.DurationVar(&g.length, "for", time.Minute, "with --bots: how long they play")
-	fl.StringArrayVar(&g.impair, "impair", nil, "with --bots: make the line bad: `PROPERTIES` such as loss=5%,delay=40ms; repeatable")
-	fl.StringVar(&g.log, "impair-log", "", "with --impair: log what became of each datagram in this `FILE`, as JSON lines")
+	fl.StringArrayVar(&g.impair, "impair", nil, "with --bots: make the line bad: `PROPERTIES` such as loss=5%,delay=40ms, repeatable")
+	fl.StringVar(&g.log, "impair-log", "", "with --impair: log what happened to each datagram in this `FILE`, as JSON lines")
 }
 
 func (g *gaming) check(set func(flag string) bool) (err error) {
@@ -118,7 +118,7 @@ func (c *conforming) play(ctx context.Context, s cli.Streams, o suite.Options, r
 		rep.Findings, rep.Numbers = append(rep.Findings, r.Findings...), max(rep.Numbers, r.Numbers)
 	}
 	progress.Done()
-	cli.Say(s.Err, "the game: %s, of which the line lost %d", plural.Count(played.Passed+played.Lost, "datagram"), played.Lost)
+	cli.Say(s.Err, "the game sent %s, of which the line lost %d", plural.Count(played.Passed+played.Lost, "datagram"), played.Lost)
 	return nil
 }
 

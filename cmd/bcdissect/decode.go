@@ -25,20 +25,24 @@ func newDecode(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decode [HEX]",
 		Short: "Decode a datagram, transport message or game payload given as hex",
-		Long: `Decode reads hex digits from its arguments, or from standard input if there are
-none, and decodes a datagram, enciphered or clear, a transport message, or the
-payload of a game message. It finds the form by trial; --as forces one. A clear
-datagram or message may be cut short, as those in documents and logs are. The
-first byte of a datagram is the sender's id: 1 is the host.
+		Long: `Decode takes hex digits from its arguments, or from standard input if there are
+none. The bytes can be a datagram, enciphered or clear, a transport message, or
+the payload of a game message. Decode tries which form fits. Use --as to tell
+it. A clear datagram or message may be cut short, as it often is in documents
+and logs. The first byte of a datagram is the sender's id, where 1 is the host.
 
-The subsystems of a ship update can be read only if the ship is known; --ship or
---species names it.
+The subsystems of a ship update can be read only if the ship is known. Name it
+with --ship or --species.
 
-White space, colons, commas, dashes, 0x and everything from # to the end of a
-line are skipped.`,
-		Example: `  bcdissect decode 01D73368C3BF76DB
+Decode skips white space, colons, commas, dashes, 0x, and everything from # to
+the end of a line.`,
+		Example: `  # decode a datagram as it was sent
+  bcdissect decode 01D73368C3BF76DB
+  # decode a message from a document
   bcdissect decode 2C 02 00 00 00 05 00 68 65 6c 6c 6f
+  # tell the form of the bytes, and get JSON
   bcdissect decode --as payload -T json < message.hex
+  # name the ship of an update, to see its subsystems
   bcdissect decode --ship Sovereign 1CFFFFFF3F80EC04422000FFFF20FFFFFFFFFFFF`,
 		PreRunE: f.CheckForm,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -147,7 +151,7 @@ func hexInput(args []string, in io.Reader) ([]byte, error) {
 		return nil, cli.Failed(err)
 	}
 	if len(b) == 0 {
-		return nil, errors.New("no hex digits were given")
+		return nil, errors.New("give hex digits, such as 2C020000000500")
 	}
 	return b, nil
 }
@@ -186,13 +190,13 @@ func parseHex(text string) ([]byte, error) {
 		case strings.ContainsRune(" \t\r\n", r): // also within a pair: lines may be wrapped anywhere
 		case strings.ContainsRune(":,-|", r) && high < 0:
 		case strings.ContainsRune(":,-|#", r):
-			return nil, fmt.Errorf("line %d, column %d: %q ends a pair of hex digits after the first", line, column, r)
+			return nil, fmt.Errorf("line %d, column %d: %q separates two digits of a pair; write them together", line, column, r)
 		default:
 			return nil, fmt.Errorf("line %d, column %d: %q is not a hex digit", line, column, r)
 		}
 	}
 	if high >= 0 {
-		return nil, errors.New("hex digits come in pairs; the last one is alone")
+		return nil, errors.New("hex digits come in pairs; the last pair lacks a digit")
 	}
 	return b, nil
 }

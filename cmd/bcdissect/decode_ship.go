@@ -41,12 +41,12 @@ func (f *shipFlag) class(cmd *cobra.Command) (*ship.Class, error) {
 		if hint == "" {
 			hint = "; the names are " + strings.Join(shipNames(), ", ")
 		}
-		return nil, fmt.Errorf("--ship %q: no ship with a subsystem list is called so%s", f.name, hint)
+		return nil, fmt.Errorf("--ship %q: no known ship has this name%s", f.name, hint)
 	case fl.Changed("species"):
 		if c := ship.BySpecies(f.species); c != nil && c.Subsystems != nil {
 			return c, nil
 		}
-		return nil, fmt.Errorf("--species %d: no subsystem list of it is known; --ship takes a name", f.species)
+		return nil, fmt.Errorf("--species %d: its subsystems are not known; name the ship with --ship", f.species)
 	}
 	return nil, nil
 }

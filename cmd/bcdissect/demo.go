@@ -28,10 +28,15 @@ it tells the story of the match, as session does.
 
 COMMAND is ` + plural.Or(demonstrated) + `.
 Its flags follow it. To keep the match as a file, give 'demo read -w FILE'.`,
-		Example: `  bcdissect demo
+		Example: `  # see the story of a match
+  bcdissect demo
+  # watch the match in your browser
   bcdissect demo web
+  # step through the messages
   bcdissect demo browse
+  # read the chat
   bcdissect demo read -Y 'Chat or TeamChat'
+  # keep the match as a capture
   bcdissect demo read -w demo.pcapng`,
 		DisableFlagsInUseLine: true,
 		DisableFlagParsing:    true, // they are the other command's

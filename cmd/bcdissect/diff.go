@@ -32,21 +32,27 @@ func newDiff(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two captures or logs of the same session",
-		Long: `Diff compares two captures or logs: the same match seen from host and client,
-or the same script played to two servers. It finds the conversations that belong
-together, by player and content, aligns their messages, and reports those that
-one file lacks, that differ, field by field, and that come in another order.
+		Long: `Diff compares two captures or logs: one match seen from host and client, or one
+script played to two servers. It pairs the conversations by player and content,
+and aligns their messages. It reports messages that one file lacks, that have
+other fields, or that come in another order.
 
 Ids of players and objects and addresses may differ if each has one counterpart.
-Clocks, retransmissions, acknowledgements, keepalives and the division into
-datagrams are not compared. Times are shown; --timing makes them differences.
+Diff does not compare clocks, retransmissions, acknowledgements, keepalives and
+the division into datagrams. It shows times, and --timing makes them
+differences.
 
-If a file is an anonymised copy, names, chat and other text are compared by
-length alone. The exit status is 0 if the files are equal and 4 if not.`,
-		Example: `  bcdissect diff host.pcap client.pcap
+If a file is an anonymised copy, diff compares names, chat and other text only
+by length. The exit status is 0 if the files are equal and 4 if not.`,
+		Example: `  # see what a client got otherwise than the host sent it
+  bcdissect diff host.pcap client.pcap
+  # compare only players of both, and report what is 100 ms early or late
   bcdissect diff host.pcap client.pcap --common --timing 100ms
+  # compare two servers, without ship updates
   bcdissect diff stock.pcapng openbc.pcapng -Y 'name != "StateUpdate"'
+  # compare a capture with a server's log
   bcdissect diff evening.pcap packet_trace.log -p 22101
+  # get the differences for a program
   bcdissect diff a.pcap b.pcap -T json | jq '.findings[]'`,
 		Args:    cobra.ExactArgs(2),
 		PreRunE: f.CheckForm,
@@ -58,9 +64,9 @@ length alone. The exit status is 0 if the files are equal and 4 if not.`,
 	f.DefinePorts(cmd)
 	f.DefineJobs(cmd)
 	fl := cmd.Flags()
-	fl.DurationVar(&f.Timing, "timing", 0, "report messages more than this `TIME` earlier or later, as 50ms")
-	fl.BoolVar(&f.lengths, "anonymized", false, "compare text by length alone; the default for copies that anonymize wrote")
-	fl.BoolVar(&f.Both, "common", false, "leave out conversations that only one file holds")
+	fl.DurationVar(&f.Timing, "timing", 0, "report messages more than this `TIME` earlier or later, such as 50ms")
+	fl.BoolVar(&f.lengths, "anonymized", false, "compare only the length of texts (default for copies that anonymize wrote)")
+	fl.BoolVar(&f.Both, "common", false, "ignore conversations that only one file has")
 	return cmd
 }
 
@@ -69,7 +75,7 @@ func (f *comparing) run(s cli.Streams, names []string, chosen bool) error {
 		return fmt.Errorf("--timing %v: cannot be negative", f.Timing)
 	}
 	if names[0] == "-" && names[1] == "-" {
-		return errors.New("diff: standard input can be only one of the files")
+		return errors.New("diff: only one of the files can be standard input; name the other")
 	}
 	if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(names), f.Defined...)...); err != nil {
 		return err
@@ -91,7 +97,7 @@ func (f *comparing) run(s cli.Streams, names []string, chosen bool) error {
 		}
 	}
 	if len(a.Conversations()) == 0 && len(b.Conversations()) == 0 {
-		return cli.Failed(errors.New("neither file holds messages of the game: there is nothing to compare"))
+		return cli.Failed(errors.New("neither file has messages of the game, so there is nothing to compare"))
 	}
 	r := diff.Compare(a, b, f.Options)
 	if err := f.explain(s, names, r); err != nil {
@@ -151,7 +157,7 @@ func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error
 	quiet.Err = io.Discard
 	for i, name := range names {
 		if !cli.Rereadable(name) {
-			cli.Say(s.Err, "%s: not a file that can be read twice; the fields of differences are left out", name)
+			cli.Say(s.Err, "%s: can be read only once, so differences have no fields; save it as a file", name)
 			return nil
 		}
 		if err := f.read(quiet, name, diff.NewFinder(r, i == 1)); err != nil {

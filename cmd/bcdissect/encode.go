@@ -29,21 +29,25 @@ func newEncode(s cli.Streams) *cobra.Command {
 		Use:   "encode [FILE]",
 		Short: "Turn the JSON of messages back into hex",
 		Long: `Encode reads the JSON of read, live and decode (-T json) from FILE or standard
-input, one object a line, and writes the bytes as hex, one line for each. It
-takes changed lines and new ones: {"name":"Chat","fields":{"sender":2,
-"text":"hi"}} is a whole message. A field that the JSON names, but the message
-does not have, is an error, and so is one that is missing.
+input, one object a line. It writes the bytes of each line as a line of hex. You
+can change lines or write new ones: {"name":"Chat","fields":{"sender":2,
+"text":"hi"}} is a whole message. It is an error if a field is missing, or if
+the message has no such field.
 
-A line that tells peer and msg is a message of a datagram; the lines of one
-datagram become one line of hex. Without them, a line with a kind is a transport
-message, any other a game payload. --as chooses another form.
+A line with peer and msg is a message of a datagram. The lines of one datagram
+become one line of hex. Other lines are transport messages if they have a kind,
+and game payloads if not. --as chooses another form.
 
-Fragments and duplicates have no fields: their lines cannot be encoded. The line
+Fragments and duplicates have no fields, so encode refuses their lines. The line
 of a message's last fragment has the whole message (--as payload).`,
-		Example: `  bcdissect decode -T json 2C020000000500 68656C6C6F | bcdissect encode
+		Example: `  # see that a message comes back as it was
+  bcdissect decode -T json 2C020000000500 68656C6C6F | bcdissect encode
+  # write a message of your own
   echo '{"name":"Chat","fields":{"sender":2,"text":"hi"}}' | bcdissect encode
+  # get some messages of a capture as hex
   bcdissect read game.pcap -Y 'name == "TorpedoFire"' -T json |
     bcdissect encode --as payload
+  # make a clear datagram and read it
   bcdissect encode --clear datagram.ndjson | bcdissect decode --clear`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -139,7 +143,7 @@ func (e *encoder) lines(in io.Reader) error {
 	}
 	switch {
 	case seen == 0:
-		return errors.New("the input is empty; encode takes lines as -T json writes them")
+		return errors.New("the input is empty; give encode the lines of -T json")
 	case e.failed > 0:
 		return fmt.Errorf(plural.Form(seen, "%d of %d {line was|lines were} not encoded"), e.failed, seen)
 	}
@@ -195,7 +199,7 @@ func (e *encoder) add(l ndjson.Parsed, part int) error {
 		e.broken = true
 		return err
 	case e.broken:
-		return errors.New("an earlier message of its datagram was not encoded; --as message takes each alone")
+		return errors.New("an earlier message of its datagram was not encoded; --as message encodes one by one")
 	case e.datagram == nil || e.datagram[0] != peer || int(e.datagram[1]) != part:
 		e.broken = true
 		return fmt.Errorf("msg: message %d of a datagram does not follow the one before; keep all its lines, or use --as message", part)

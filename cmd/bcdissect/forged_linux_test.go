@@ -93,7 +93,7 @@ func TestRelayForged(t *testing.T) {
 		t.Errorf("session:\n%s", r.out)
 	}
 	data, err := os.ReadFile(file)
-	if err != nil || !bytes.Contains(data, []byte(`somebody forges "Player 1"`)) {
+	if err != nil || !bytes.Contains(data, []byte(`forged datagrams for "Player 1"`)) {
 		t.Errorf("the recording does not tell of it: %v", err)
 	}
 }

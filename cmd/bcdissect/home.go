@@ -20,14 +20,17 @@ func newHome(s cli.Streams) *cobra.Command {
 		Short: "Record and watch your games on a page in the browser",
 		Long: `Home opens a page in your browser for all that players need: record a game,
 watch recordings, find servers, and make a copy without names for a developer.
-On Windows, a double click on the program does the same. Captures that you name,
-or drop on the program, are opened.
+On Windows, double-click the program to open the page. Name captures or drop
+them on the program to open them.
 
 Only this computer can reach the page, and only with the address that home
 prints. A recording goes on when you close the page. Ctrl-C completes the
 recording and ends the program.`,
-		Example: `  bcdissect home
+		Example: `  # open the page
+  bcdissect home
+  # open the page with a recording
   bcdissect home evening.pcapng
+  # keep the recordings in another folder
   bcdissect home --folder recordings`,
 		RunE: func(_ *cobra.Command, args []string) error { return serveHome(s, folder, args) },
 	}
@@ -72,6 +75,6 @@ func serveHome(s cli.Streams, folder string, names []string) (err error) {
 	if err != nil {
 		h.Say("no browser was found; open the address in one")
 	}
-	h.Say("leave this window open; Ctrl-C ends recording and program")
+	h.Say("keep this window open; Ctrl-C ends recording and program")
 	return cli.Failed(site.Serve(l, h, interrupts.Stopped))
 }

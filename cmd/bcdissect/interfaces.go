@@ -18,10 +18,9 @@ func newInterfaces(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interfaces",
 		Short: "List the interfaces that live can capture from",
-		Long: `Interfaces lists the interfaces that live can capture from: number and name (-i
-takes either), state, whether it can be opened, addresses and description. An
-asterisk marks the default of live. For interfaces that cannot be opened,
-standard error gives the remedy.`,
+		Long: `Interfaces lists the network interfaces that live can capture from. Give live
+the number or the name (-i). An asterisk marks the interface that live takes
+without -i. If you may not open an interface, standard error tells what to do.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := device.Interfaces()

@@ -17,12 +17,16 @@ matches with their replay, players with a rating, ships, rivalries, records and
 seasons. The site needs no server: open its index.html. The file league.json in
 it has all the numbers.
 
-Run it again after each evening: recordings that did not change are not read
-again. The file league.toml in DIR holds seasons, points and aliases. Without it,
-addresses and chat are not published.`,
-		Example: `  bcdissect league evenings
+Run league again after each evening. It reads only new and changed recordings.
+The file league.toml in DIR holds seasons, points and aliases. Without this
+file, the site shows no addresses and no chat.`,
+		Example: `  # make the site evenings/site
+  bcdissect league evenings
+  # make the site in another folder
   bcdissect league evenings -o public/league
+  # get the results for a program
   bcdissect league evenings -T json | jq '.matches[].match.verdict'
+  # keep the site up to date, and post each result to a chat room
   bcdissect league evenings --watch --post webhook.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return f.Run(s, args[0]) },

@@ -32,18 +32,22 @@ func newLive(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "live",
 		Short: "Decode traffic from a network interface while people play",
-		Long: `Live captures packets from a network interface and reports the game's messages
-in them as they come. Ctrl-C ends the capture, completes the report and the file
-of -w, and says how many packets came and how many were lost; a second Ctrl-C
-aborts.
+		Long: `Live captures packets from a network interface and reports the messages of the
+game as they come. Ctrl-C ends the capture, completes the report and the file of
+-w, and counts the packets that came and that were lost. A second Ctrl-C aborts.
 
-The interface is that of the default route unless -i names another; 'bcdissect
-interfaces' lists them. Capturing needs a right that not every user has; if it
-is missing, the error says how to get it.`,
-		Example: `  bcdissect live
+Live takes the interface of the default route unless -i names another. Run
+'bcdissect interfaces' to list them. Not every user may capture packets. If you
+may not, the error tells what to do.`,
+		Example: `  # watch the messages of a running game
+  bcdissect live
+  # record a game on one interface, without other traffic
   bcdissect live -i eth0 -f 'udp port 22101' -w evening.pcapng
+  # read the chat while it is written
   bcdissect live -i any -Y 'Chat or TeamChat'
+  # step through the messages while they come
   bcdissect live --browse
+  # record all the time, and keep the last two hours
   bcdissect live -w ring.pcapng -b duration:600 -b files:12 -o /dev/null`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,13 +59,13 @@ is missing, the error says how to get it.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&l.Interface, "interface", "i", "", "capture from this `INTERFACE`; on Linux also any")
+	fl.StringVarP(&l.Interface, "interface", "i", "", "capture from this `INTERFACE` (on Linux also any)")
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("interface", completeInterface)
-	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets that match `BPF`, as 'udp port 22101'; see 'bcdissect help live'")
+	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets that match `BPF`, such as 'udp port 22101'; see 'bcdissect help live'")
 	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
 	l.web.define(cmd)
-	l.recording.Define(cmd, "also save the raw packets to this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
+	l.recording.Define(cmd, "also save the raw packets to this `FILE`, as pcapng (%Y%m%d-%H%M%S is the time)")
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "keep `N` bytes of each packet (0 = all)")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see 'bcdissect help dashboard'")
@@ -168,7 +172,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 func (l *capturing) summary(live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()
-	l.log.Say(plural.Form(c.Read, "%d {packet|packets} captured, %d dropped by the system, %d left out of the report because it was too slow"), c.Read, c.Dropped, c.Overflowed)
+	l.log.Say(plural.Form(c.Read, "%d {packet|packets} captured, %d dropped by the system, %d not in the report because it was too slow"), c.Read, c.Dropped, c.Overflowed)
 	if l.recording.Name != "" && c.Overflowed > 0 {
 		l.log.Say("the file of -w has them all")
 	}

@@ -56,7 +56,7 @@ func TestLiveLarge(t *testing.T) {
 	code := run([]string{
 		"live", "-i", "v0", "-w", file, "-T", "json", "-a", fmt.Sprintf("packets:%d", len(sent)), "-a", "duration:120",
 	}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs})
-	all := fmt.Sprintf("bcdissect: %d packets captured, 0 dropped by the system, 0 left out of the report because it was too slow\n", len(sent))
+	all := fmt.Sprintf("bcdissect: %d packets captured, 0 dropped by the system, 0 not in the report because it was too slow\n", len(sent))
 	if code != cli.ExitOK || !strings.HasSuffix(errs.String(), all) {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}

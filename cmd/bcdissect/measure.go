@@ -14,14 +14,21 @@ func newMeasure(s cli.Streams) *cobra.Command {
 	var f cli.Common
 	cmd := &cobra.Command{
 		Use:   "measure FILE...",
-		Short: "Measure a host's habits beside the stock game's",
-		Long: `Measure shows numbers of a capture or log beside the known ones of the stock
-game, with the frames behind each: messages in a datagram, times between
-repetitions, times between updates of each ship for each receiver, at rest and
-cloaked, the steps of a join, the host's copies of each opcode, and the start
-indices of subsystem blocks of each class.`,
-		Example: `  bcdissect measure evening.pcap
+		Short: "Measure a host's habits next to the stock game's",
+		Long: `Measure shows what a host does, next to what the stock game's host does, and
+names the frames behind each number. It measures:
+
+- the messages in a datagram
+- the times between repetitions
+- the times between updates of a ship, also at rest and cloaked
+- the steps of a join
+- the host's copies of each opcode
+- the start indices of subsystem blocks, by ship class`,
+		Example: `  # compare a host's habits with those of the stock game
+  bcdissect measure evening.pcap
+  # measure what a server logged
   bcdissect measure packet_trace.log
+  # list the names of the measures
   bcdissect measure evening.pcap -T json | jq '.figures[].name'`,
 		Args:    cobra.MinimumNArgs(1),
 		PreRunE: f.CheckForm,

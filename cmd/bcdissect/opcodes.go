@@ -23,20 +23,25 @@ func newOpcodes(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "opcodes [NAME|OPCODE]",
 		Short: "Show the protocol: opcodes, names, directions, relay classes, fields",
-		Long: `Opcodes shows the message reference: all messages as a table, or one message
-with every field, by its name, by the game's constant, by a name from other
-documents, or by its opcode. Transport messages follow those of the game.
+		Long: `Opcodes shows the messages of the game and of its transport: all of them in a
+table, or one with every field. Name a message, its opcode, the game's constant,
+or a name from other documents.
 
-In the table a list has [] after its name, and a field that may be absent a
-question mark. --define adds the messages of a definition file, which is also a
-way to check one.
+In the table, [] marks a list and a question mark marks a field that may be
+absent. To check a definition file, add it with --define: its messages follow.
 
-To make a decoder of your own, take -T json, which has all that it needs, or
--T kaitai: a description from which Kaitai Struct makes parsers in many languages.`,
-		Example: `  bcdissect opcodes
+To make your own decoder, take -T json, which has all that a decoder needs. Or
+take -T kaitai, a description from which Kaitai Struct makes parsers in many
+languages.`,
+		Example: `  # list all messages
+  bcdissect opcodes
+  # see the fields of a message
   bcdissect opcodes TorpedoFire
+  # find a message by its opcode
   bcdissect opcodes 0x1C
+  # make parsers in other languages
   bcdissect opcodes -T kaitai > bc_message.ksy
+  # list the messages that a host forwards
   bcdissect opcodes -T json | jq -r 'select(.relay == "forward") | .name'`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -60,7 +65,7 @@ To make a decoder of your own, take -T json, which has all that it needs, or
 				return err
 			}
 			if len(args) > 0 && f.Format.Value == "kaitai" {
-				return errors.New("-T kaitai describes all messages; leave out the name")
+				return errors.New("-T kaitai describes all messages; drop the name")
 			}
 			if len(args) > 0 {
 				if entries, err = choose(entries, args[0]); err != nil {
@@ -146,7 +151,7 @@ func choose(entries []reference.Entry, word string) ([]reference.Entry, error) {
 // withOpcode returns the entries of game messages with an opcode.
 func withOpcode(entries []reference.Entry, n uint64) (found []reference.Entry, err error) {
 	if n > 0xFF {
-		return nil, fmt.Errorf("an opcode is a byte, and %d is more", n)
+		return nil, fmt.Errorf("opcodes go from 0 to 255, and %d is more", n)
 	}
 	var rest []reference.Entry
 	for i := range entries {

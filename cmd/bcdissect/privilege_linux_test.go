@@ -57,7 +57,7 @@ func TestPrivileges(t *testing.T) {
 			if info, err := os.Stat(file); err != nil || strconv.Itoa(int(info.Sys().(*syscall.Stat_t).Uid)) != tt.uid || info.Mode().Perm() != 0o600 {
 				t.Errorf("the recording: %v, %v", info, err)
 			}
-			if given := strings.Contains(said.String(), "root was given up: running as "); given != (tt.uid != "0") {
+			if given := strings.Contains(said.String(), "gave up root, running as "); given != (tt.uid != "0") {
 				t.Errorf("it said %s", said)
 			}
 		})
@@ -92,7 +92,7 @@ func TestPrivilegesOnTerminal(t *testing.T) {
 		x.await(shown)
 		checkThreads(t, x.running(), nobody.Uid)
 		x.keys("q")
-		x.await("root was given up: running as nobody", "status=0")
+		x.await("gave up root, running as nobody", "status=0")
 		x.restored(before)
 	}
 }

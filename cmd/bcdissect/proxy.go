@@ -34,23 +34,28 @@ func newProxy(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy HOST[:PORT]",
 		Short: "Record and show your own game without administrator rights",
-		Long: `Proxy stands between the game on this computer and a host: join 127.0.0.1 in the
-game, and proxy forwards every datagram to HOST and back, unchanged. It shows
-the messages and records them with -w. It needs neither Npcap nor
-administrator rights. The port is 22101 unless another is given.
+		Long: `Proxy stands between the game on this computer and a host. Join 127.0.0.1 in the
+game: proxy forwards every datagram to HOST and back, unchanged. It shows the
+messages, and records them with -w. It needs neither Npcap nor administrator
+rights. The port is 22101 unless you give another.
 
-To try your server on a bad line, add --impair loss=5%,delay=40ms: proxy then
+To try your server on a bad line, add --impair loss=5%,delay=40ms. Proxy then
 loses and delays datagrams on purpose. Other properties are jitter, burst,
 reorder, duplicate, rate, queue and seed. Put to-server: or to-client: in front
-to impair one direction; repeat the flag for the other.
+to impair one direction. Repeat the flag for the other.
 
 Only programs on this computer can connect, unless -l names another address.
-Ctrl-C ends the connection to the host and completes the file of -w; a second
+Ctrl-C ends the connection to the host and completes the file of -w. A second
 Ctrl-C aborts.`,
-		Example: `  bcdissect proxy game.example.org
+		Example: `  # watch the messages of your own game
+  bcdissect proxy game.example.org
+  # record your game without a report
   bcdissect proxy game.example.org -w evening.pcapng -T none
+  # see players, rates and events while you play
   bcdissect proxy 192.0.2.7:22102 --dashboard
+  # list the chat, and keep a page of the match
   bcdissect proxy 192.0.2.7 -Y 'Chat or TeamChat' --session evening.html
+  # try your server on a bad line
   bcdissect proxy localhost:22102 --impair loss=5%,delay=40ms,jitter=10ms`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -66,14 +71,14 @@ Ctrl-C aborts.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&p.listen, "listen", "l", "127.0.0.1:"+server.GamePort, "`ADDRESS` and UDP port to listen on; 0.0.0.0:22101 also serves other computers")
+	fl.StringVarP(&p.listen, "listen", "l", "127.0.0.1:"+server.GamePort, "`ADDRESS` and UDP port to listen on (0.0.0.0:22101 also serves other computers)")
 	fl.StringVar(&p.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
 	p.web.define(cmd)
-	p.recording.Define(cmd, "record the datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
+	p.recording.Define(cmd, "record the datagrams in this `FILE`, as pcapng (%Y%m%d-%H%M%S is the time)")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see 'bcdissect help dashboard'")
 	p.defineUser(cmd)
 	p.tap = cli.NewChoice(string(proxy.AtHost), string(proxy.AtHost), string(proxy.AtRouter), string(proxy.AtClient))
-	fl.StringArrayVar(&p.impair, "impair", nil, "make the line bad: `PROPERTIES` such as loss=5%,delay=40ms,seed=7; repeatable")
+	fl.StringArrayVar(&p.impair, "impair", nil, "make the line bad: `PROPERTIES` such as loss=5%,delay=40ms,seed=7, repeatable")
 	fl.StringVar(&p.truth, "impair-log", "", "log what --impair did to each datagram in this `FILE`, as JSON lines")
 	fl.Var(&p.tap, "impair-tap", "with --impair: where on the line to record and report")
 	p.tap.Complete(cmd, "impair-tap")

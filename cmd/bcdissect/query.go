@@ -31,14 +31,18 @@ func newQuery(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query HOST[:PORT]...",
 		Short: "Ask servers for name, map, players and round trip",
-		Long: `Query asks each server as a server browser does, and shows only the facts in its
-answer; the table cuts long ones. The port is 22101 unless another is given. The
-exit status is 1 if a server did not answer completely, or is of another game.
+		Long: `Query asks each server as a server browser does, and shows the facts in its
+answer. The table shortens long ones. The port is 22101 unless you give another.
+The exit status is 1 if a server is of another game, or if it did not answer
+completely.
 
-With --lan it looks for servers on the local network, as the game does: it asks
-everybody there on the ports 22101 to 22201.`,
-		Example: `  bcdissect query localhost
+With --lan it finds servers on the local network as the game does: it asks all
+computers there on the ports 22101 to 22201.`,
+		Example: `  # see what your own server answers
+  bcdissect query localhost
+  # find the servers on your network
   bcdissect query --lan
+  # ask two servers, and get JSON
   bcdissect query game.example.org:22102 192.0.2.7 -T json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if lan {
@@ -49,7 +53,7 @@ everybody there on the ports 22101 to 22201.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if lan && len(args) > 0 {
-				return fmt.Errorf("--lan: asks everybody on the local network; leave %s out", args[0])
+				return fmt.Errorf("--lan: asks all computers on the local network; drop %s", args[0])
 			}
 			if o.Timeout <= 0 || o.Timeout > time.Minute {
 				return fmt.Errorf("--timeout %v: must be more than 0 and at most a minute", o.Timeout)
@@ -99,7 +103,7 @@ func askLAN(s cli.Streams, o query.Options, asJSON bool) error {
 		cli.Say(s.Err, "--lan: more servers answered than are listed, at least %d", left)
 	}
 	if len(results) == 0 {
-		return cli.Failed(fmt.Errorf("--lan: no server answered on the ports %d to %d of %s; firewalls may keep answers out, and servers elsewhere need their address",
+		return cli.Failed(fmt.Errorf("--lan: no server answered on the ports %d to %d of %s; a firewall may block the answers; for a server elsewhere, give its address",
 			query.FirstPort, query.LastPort, strings.Join(addresses(to), ", ")))
 	}
 	return reportServers(s, results, asJSON)

@@ -22,16 +22,25 @@ func newRead(s cli.Streams) *cobra.Command {
 		Short: "Decode captures and report every message",
 		Long: `Read decodes capture files and reports every message in them.
 
-FILE is pcap, pcapng or a log ('bcdissect help logs'), plain, gzip or zstd; "-" is
-standard input. Several files are merged by time. Undecodable bytes are part of
-the report and change the exit status only with --strict.`,
-		Example: `  bcdissect read battle.pcap
+FILE is pcap, pcapng or a log ('bcdissect help logs'), plain or compressed with
+gzip or zstd. For standard input, give "-". Several files are merged by time.
+The report also has bytes that cannot be decoded. Only with --strict do they
+change the exit status.`,
+		Example: `  # list every message
+  bcdissect read battle.pcap
+  # list each message once, with the time of day
   bcdissect read battle.pcap --brief -t clock
+  # see all fields and bytes, page by page
   bcdissect read battle.pcap -V -x --color=always | less -R
+  # read the chat
   bcdissect read battle.pcap -Y 'Chat or TeamChat'
+  # make a spreadsheet of the speed of ships
   bcdissect read battle.pcap -T csv -e rel -e object_name -e StateUpdate.speed
+  # get the text of the chat for a program
   bcdissect read battle.pcap -T json -Y Chat | jq .fields.text
+  # keep the packets of one player
   bcdissect read battle.pcap --player Bot0 -w bot0.pcapng
+  # decode what another program captures
   dumpcap -i eth0 -w - | bcdissect read -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -51,16 +51,19 @@ func newRelay(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "relay",
 		Short: "Host a game that clients can join",
-		Long: `Relay hosts a game as the game's own dedicated server does: clients find it on
-the local network or join by address, and it forwards their messages. It does
-not simulate the game: it takes ship positions from the players and counts no
+		Long: `Relay hosts a game as the game's own dedicated server does. Clients find it on
+the local network or join by address, and relay forwards their messages. It does
+not simulate the game: players tell where their ships are, and it counts no
 kills.
 
-Events go to standard error. With -T every message is also reported, like live
-traffic, and with -w recorded. Ctrl-C disconnects all players and ends the
-program; a second Ctrl-C aborts.`,
-		Example: `  bcdissect relay --name 'Friday night' --system Poseidon
+Events go to standard error. With -T relay also reports every message, and with
+-w it records them. Ctrl-C disconnects all players and ends the program. A
+second Ctrl-C aborts.`,
+		Example: `  # host a game in the system Poseidon
+  bcdissect relay --name 'Friday night' --system Poseidon
+  # host a game for four players who know the password
   bcdissect relay --listen 192.168.1.5:22102 --players 4 --password tranya
+  # record the game, and read the chat meanwhile
   bcdissect relay -w evening.pcapng -T table -Y Chat`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -96,22 +99,22 @@ program; a second Ctrl-C aborts.`,
 func (h *hosting) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&h.listen, "listen", "l", ":"+server.GamePort, "`ADDRESS` and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
+	fl.StringVarP(&h.listen, "listen", "l", ":"+server.GamePort, "`ADDRESS` and UDP port to listen on (clients look for hosts on 22101 to 22201)")
 	fl.StringVar(&h.name, "name", "bcdissect", "`NAME` of the game in server lists")
 	h.rules.Define(cmd, "Mission1", "Multi1")
-	fl.IntVar(&h.players, "players", 8, "limit of `N` players, at most 16; the game's own hosts offer up to 8")
-	fl.IntVar(&h.perAddress, "per-address", 4, "slots for the players of one address, such as those behind one router; by default no limit for this computer's own")
-	fl.BoolVar(&h.config.Proof, "proof", false, "believe only players who prove their address all the time; OpenBC's test clients can't join")
+	fl.IntVar(&h.players, "players", 8, "limit of `N` players, at most 16 (the game's own hosts offer up to 8)")
+	fl.IntVar(&h.perAddress, "per-address", 4, "slots for the players of one address, such as those behind one router (default no limit for this computer)")
+	fl.BoolVar(&h.config.Proof, "proof", false, "refuse players who do not prove their address all the time, such as OpenBC's test clients")
 	fl.StringVar(&h.password, "password", "", "`PASSWORD` that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
 	h.mode.Define(cmd, "mode", "", "strict forwards as the game's own host does; playable also ship updates", relay.Playable.String(), relay.Playable.String(), relay.Strict.String())
-	h.recording.Define(cmd, "record the game's datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
+	h.recording.Define(cmd, "record the game's datagrams in this `FILE`, as pcapng (%Y%m%d-%H%M%S is the time)")
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
 	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML `FILE`, written every minute")
 	h.web.define(cmd)
-	fl.StringVar(&h.bans, "bans", "", "`FILE` of banned addresses, one a line, 255 for any number; read again on SIGHUP")
+	fl.StringVar(&h.bans, "bans", "", "`FILE` of banned addresses, one a line, 255 for any number (SIGHUP reads it again)")
 	fl.StringVar(&h.checksums, "checksums", "", "`FILE` of hashes that players' files must have; see 'bcdissect help relay'")
-	fl.StringVar(&h.control, "control", "", "`SOCKET` for 'relay ctl', or none; by default PORT.sock in a folder of the user")
+	fl.StringVar(&h.control, "control", "", "`SOCKET` for 'relay ctl', or none (default PORT.sock in a folder of the user)")
 	fl.StringVar(&h.metrics, "metrics", "", "serve metrics for Prometheus on this port or `ADDRESS`")
 	h.defineUser(cmd)
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at `HOST`[:PORT]")
@@ -127,7 +130,7 @@ func (h *hosting) checkGame() (err error) {
 		}
 	}
 	if h.name == "" {
-		return errors.New("--name: a game must have one")
+		return errors.New("--name: give the game a name")
 	}
 	if h.players < 1 || h.players > relay.MaxPlayers {
 		return fmt.Errorf("--players %d: between 1 and %d can play", h.players, relay.MaxPlayers)

@@ -32,10 +32,13 @@ func newControl(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ctl",
 		Short: "Look after a running host: players, kick, ban, say",
-		Long: `Ctl asks a host that runs on this machine to do something. The same user must
-run host and ctl; --listen or --control choose one of several hosts.`,
-		Example: `  bcdissect relay ctl players
+		Long: `Ctl asks a host on this machine to do something. The host must run as the same
+user. If there are several hosts, choose one with --listen or --control.`,
+		Example: `  # see who plays
+  bcdissect relay ctl players
+  # make the player in slot 3 leave
   bcdissect relay ctl kick 3
+  # write to all players of a second host
   bcdissect relay ctl -l 22102 say 'Five more minutes'`,
 	}
 	cli.Group(cmd)
@@ -72,7 +75,7 @@ run host and ctl; --listen or --control choose one of several hosts.`,
 func (c *controlling) ask(out io.Writer, listens bool, r control.Request) error {
 	path := c.path
 	if path != "" && listens {
-		return errors.New("--listen and --control exclude each other")
+		return errors.New("--listen and --control name two hosts; drop one")
 	}
 	if path == "" {
 		port, err := strconv.ParseUint(c.listen[strings.LastIndexByte(c.listen, ':')+1:], 10, 16)
@@ -110,7 +113,7 @@ func (c *controlling) ask(out io.Writer, listens bool, r control.Request) error 
 
 func drawStatus(out io.Writer, s *control.Status) error {
 	if s == nil {
-		return errors.New("the host did not say how it is")
+		return errors.New("the host's answer has no status; are host and ctl of the same version?")
 	}
 	var dropped []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Dropped)) {

@@ -650,7 +650,7 @@ func TestRelayBans(t *testing.T) {
 		t.Errorf("phase %d, reason %d; want to play", c.Phase, c.Reason)
 	}
 	write("10.0.0.2\n10.0.0.3\n")
-	hangup("2 bans read from " + bans + ", 1 put out") // it plays
+	hangup("2 bans read from " + bans + ", 1 removed from the game") // it plays
 	if !c.until(c.isGone) || c.Reason != banned {
 		t.Errorf("phase %d, reason %d; want reason %d", c.Phase, c.Reason, banned)
 	}

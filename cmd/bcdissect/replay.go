@@ -47,39 +47,46 @@ func newReplay(s cli.Streams) *cobra.Command {
 		Use:     "replay FILE...",
 		Aliases: []string{"check"},
 		Short:   "Compare a captured host with a model of the original",
-		Long: `Replay finds the host and its clients in a capture, plays the clients' messages
-to a model of the host, and compares, client by client, the model's messages
-with those of the captured host. It reports the causes of the differences, a
-table of all messages, the rules that every stock host keeps, and the delay of
-copies; -V lists every difference with its frame.
+		Long: `Replay finds the host and its clients in a capture, and plays the clients'
+messages to a model of the host. For each client, it compares what the model
+sends with what the captured host sent. It reports the causes of the
+differences, a table of all messages, the rules that every stock host keeps, and
+the delay of copies. -V lists every difference with its frame.
 
-A host of a known kind, such as OpenBC, is compared with a model of that kind,
-and its documented differences are named instead of counted; --against stock
-compares it with the stock game's host. Messages from a host's own simulation
+If the host is of a known kind, such as OpenBC, replay takes a model of that
+kind. It names documented differences and does not count them. --against stock
+compares with the stock game's host. Messages from a host's own simulation
 cannot be compared.
 
-With --handshake it draws the join of each client as a ladder instead: its
-messages with their times, and where and why it stopped.
+--handshake draws the join of each client as a ladder: its messages with their
+times, and where and why it stopped.
 
-With --to the clients of the capture are played to a running host over UDP: one
-socket each, at the speed of the capture or --speed times that, with the ids and
-slots that this host gives. Its messages are compared in the same way.
+--to plays the clients of the capture to a running host over UDP, at the speed
+of the capture or --speed times as fast. Each client has its own socket, and
+takes the ids and slots that this host gives it. Replay then compares the
+messages of this host.
 
-With --minimize the fault that the report names first gets a capture that holds
-no frame without need: read it, or send it to the author of the host.
+--minimize writes a capture of the first fault in the report, without frames
+that the fault does not need. Read it, or send it to the author of the host.
 
-With --baseline FILE only what FILE does not list fails the check;
---write-baseline writes that file.
+With --baseline FILE, the check fails only for differences that FILE does not
+list. --write-baseline writes this file.
 
-The rules of the game are those that the capture shows unless flags say
-otherwise. The exit status is 4 if there are differences, or findings about
-numbers and acknowledgements (--only content leaves these aside), and with
---against stock also if there are documented differences.`,
-		Example: `  bcdissect replay evening.pcap
+Replay takes the rules of the game from the capture unless a flag sets them. The
+exit status is 4 if there are differences, or findings about numbers and
+acknowledgements. --only content ignores these findings. With --against stock,
+documented differences count.`,
+		Example: `  # see what a captured host does otherwise than the game's host
+  bcdissect replay evening.pcap
+  # count documented differences of its kind, such as OpenBC's, as well
   bcdissect replay evening.pcap --against stock
+  # see where each client's join stopped
   bcdissect replay evening.pcap --handshake
+  # get the differences for a program
   bcdissect replay evening.pcap -T json | jq '.differences[]'
+  # make a short capture that shows the first fault
   bcdissect replay evening.pcap --minimize fault.pcapng
+  # play the captured clients to your server, four times as fast
   bcdissect replay evening.pcap --to localhost:22101 --speed 4`,
 		Args:    cobra.MinimumNArgs(1),
 		PreRunE: r.CheckForm,
@@ -118,7 +125,7 @@ func (r *replaying) define(cmd *cobra.Command) {
 	r.against.Define(cmd, "against", "", "expected host; auto = the captured host's dialect", "auto", "auto", "stock", "openbc")
 	r.mode.Define(cmd, "mode", "", "model host: strict, or playable (forwards ship updates)", "strict", "strict", "playable")
 	r.rules.Define(cmd, "", "")
-	r.only.Define(cmd, "only", "", "judge all, or the contents of messages alone", "all", "all", "content")
+	r.only.Define(cmd, "only", "", "judge all, or only the contents of messages", "all", "all", "content")
 	fl.IntVar(&r.players, "player-limit", 0, "limit of `N` players, 1 to 16")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
@@ -140,11 +147,11 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):
 		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
 	case r.joins && r.known.name != "":
-		return errors.New("--handshake judges nothing and does not go with --baseline")
+		return errors.New("--handshake finds no differences; drop it or --baseline")
 	case r.joins && r.to != "":
-		return errors.New("--handshake shows a capture and does not go with --to")
+		return errors.New("--handshake shows a capture; drop it or --to")
 	case r.to == "" && (set("speed") || set("yes-remote") || set("checksums")):
-		return errors.New("--speed, --checksums and --yes-remote go with --to")
+		return errors.New("--speed, --checksums and --yes-remote work only with --to; add --to HOST:PORT")
 	case !(r.speed > 0 && r.speed <= stage.MaxSpeed):
 		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, stage.MaxSpeed)
 	}
@@ -190,7 +197,7 @@ func (r *replaying) read(s cli.Streams, names []string) error {
 func (r *replaying) write(s cli.Streams, out *cli.Output, o table.Options, hosts *conform.Hosts) (verdict, err error) {
 	reports, passed := hosts.Reports()
 	if len(reports) == 0 {
-		return nil, errors.New("no host and no client of the game was found: there is nothing to compare")
+		return nil, errors.New("found no host and no client of the game; is it a capture of the game?")
 	}
 	if passed > 0 {
 		fmt.Fprintf(s.Err, plural.Form(passed, "bcdissect: %d {message was|messages were} skipped: more than %d hosts; choose one with --port\n"), passed, conform.MaxHosts)
@@ -226,7 +233,7 @@ func (r *replaying) handshake(s cli.Streams, names []string) error {
 	joins := measure.NewJoins()
 	return summarize(&r.Common, s, names, joins, func(out *cli.Output, o table.Options, _ *reading.Counts) error {
 		if len(joins.All) == 0 {
-			return errors.New("no client connects in the capture: there is no handshake to show")
+			return errors.New("no client connects in the capture, so there is no handshake to show")
 		}
 		if joins.Passed > 0 {
 			fmt.Fprintf(s.Err, plural.Form(joins.Passed, "bcdissect: %d {join is|joins are} not shown: there are too many\n"), joins.Passed)

@@ -111,7 +111,7 @@ func (r *replaying) checkShortest(s cli.Streams, names []string) error {
 	case r.shortest == "":
 		return nil
 	case r.to != "" || r.joins:
-		return errors.New("--minimize shortens captures; leave it out with --to and --handshake")
+		return errors.New("--minimize shortens captures; drop it with --to and --handshake")
 	case slices.Contains(names, "-"):
 		return errors.New("--minimize reads captures more than once; name a file, not standard input")
 	}

@@ -84,7 +84,7 @@ func TestMinimizeNothing(t *testing.T) {
 		code int
 		args []string
 	}{
-		{"leave it out with --to and --handshake", cli.ExitUsage, []string{"replay", whole, "--minimize", "x.pcapng", "--handshake"}},
+		{"drop it with --to and --handshake", cli.ExitUsage, []string{"replay", whole, "--minimize", "x.pcapng", "--handshake"}},
 		{"not standard input", cli.ExitUsage, []string{"replay", "-", "--minimize", "x.pcapng"}},
 		{"is an input", cli.ExitUsage, []string{"replay", whole, "--minimize", whole}},
 		{"not written, since the capture shows no fault", cli.ExitOK, []string{"replay", whole, "--minimize", filepath.Join(t.TempDir(), "x.pcapng")}},

@@ -136,7 +136,7 @@ watch, a score sheet, and a line for every message between players and host.`,
 			return cmd.Help()
 		},
 	}
-	cmd.Flags().BoolVarP(&fields, "list-fields", "G", false, "list keys and fields with type and meaning; WORD lists those that contain it")
+	cmd.Flags().BoolVarP(&fields, "list-fields", "G", false, "list the keys and fields that contain WORD, or all, with type and meaning")
 	cmd.SetVersionTemplate(versionLine())
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)

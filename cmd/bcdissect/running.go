@@ -52,7 +52,7 @@ func (r *running) giveUp(s cli.Streams) error {
 	if err := r.as.Become(); err != nil {
 		return cli.Failed(err)
 	}
-	r.log.Say("root was given up: running as %s", r.as.Name)
+	r.log.Say("gave up root, running as %s", r.as.Name)
 	return nil
 }
 

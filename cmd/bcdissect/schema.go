@@ -19,16 +19,20 @@ func newSchema(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [COMMAND]",
 		Short: "Print the JSON Schema of a command's output",
-		Long: `Schema prints the JSON Schema (draft 2020-12) of a command's -T json output: of
-one line if the command writes several. Without COMMAND it lists the commands.
---define adds the messages of a mod.
+		Long: `Schema prints the JSON Schema (draft 2020-12) of a command's -T json output. If
+the command writes several lines, the schema is about one of them. Without
+COMMAND it lists the commands. --define adds the messages of a mod.
 
---empty prints a line that has every key, with null for a value. Put it before
-the lines of a capture for an engine that learns its columns from the first
-lines.`,
-		Example: `  bcdissect schema
+Some engines learn the columns from the first lines of a file. For these, put
+the line of --empty before the lines of a capture: it has every key, with null
+for a value.`,
+		Example: `  # list the commands that have a schema
+  bcdissect schema
+  # get the schema of a line of read
   bcdissect schema read >read.schema.json
+  # get the schema of one form of stats
   bcdissect schema stats --network
+  # get a line with every key
   bcdissect schema read --empty >keys.ndjson`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: slices.DeleteFunc(schema.Commands(), func(name string) bool { return strings.Contains(name, " ") }),

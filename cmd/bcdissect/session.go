@@ -31,16 +31,25 @@ func newSession(s cli.Streams) *cobra.Command {
 scores, kills with weapon and distance, chat, and the quality of each player's
 connection.
 
-Several files can be evenings, parts of a recording, or recordings of one match
-by several players: each match counts once. A league table adds them up. The form
-of the report follows the name of -o: .html is a page for a browser, with the
-flights to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model,
-.txt or no ending is the text that you see without -o.`,
-		Example: `  bcdissect session evening.pcap
+Name several files for several evenings, the parts of a recording, or recordings
+of one match by several players. Each match counts once. A league table adds
+them up.
+
+The ending of the file of -o chooses the form of the report: .html is a page for
+a browser, with the flights to watch, .acmi and .zip.acmi are for Tacview, and
+.json is the whole model. With .txt or no ending, the file has the text that you
+see without -o.`,
+		Example: `  # see who played, and who won
+  bcdissect session evening.pcap
+  # list all events in order
   bcdissect session evening.pcap --events
+  # get the kills for a program
   bcdissect session evening.pcap -T json | jq '.matches[].kills'
+  # make a page with the replay
   bcdissect session evening.pcap -o evening.html
+  # fly along in Tacview
   bcdissect session evening.pcap -o evening.acmi
+  # add up several evenings
   bcdissect session *.pcap`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -41,7 +41,7 @@ type pageSink struct {
 // folder takes files.
 func checkPage(name string, f *cli.Common, r *cli.Recording, inputs ...string) error {
 	if !f.All {
-		return errors.New("--session needs every record; leave out the flags that choose some")
+		return errors.New("--session needs every record; drop the flags that choose some")
 	}
 	if err := cli.CheckInput("--session", name, nil, inputs...); err != nil {
 		return err

@@ -19,15 +19,18 @@ func newStats(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats FILE...",
 		Short: "Count opcodes, directions, bytes and ship updates",
-		Long: `Stats counts the traffic in capture files: opcodes with shares, bytes and
-directions, transport messages, fragments and repetitions, and which fields the
-ship updates carry. A message counts once: repetitions are counted apart, and
-fragments when they are complete.
+		Long: `Stats counts the traffic in capture files: opcodes with their shares, bytes and
+directions, transport messages, fragments, repetitions, and the fields of ship
+updates. It counts a message once: repetitions have their own count, and
+fragments count when the message is complete.
 
-With --network it measures instead: round trips, repetitions, losses and silence
-of each player and direction, and how regularly the updates of ships come.`,
-		Example: `  bcdissect stats battle.pcap
+--network measures connections instead: round trips, repetitions, losses and
+silence of each player and direction, and how regularly ship updates come.`,
+		Example: `  # see which messages fill a capture
+  bcdissect stats battle.pcap
+  # get the most frequent message for a program
   bcdissect stats battle.pcap -T json | jq '.opcodes[0]'
+  # find out who lagged
   bcdissect stats battle.pcap --network`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +55,7 @@ of each player and direction, and how regularly the updates of ships come.`,
 	}
 	f.Define(cmd, "histogram", "table", "json", "histogram")
 	f.DefineJobs(cmd)
-	cmd.Flags().BoolVar(&links, "network", false, "measure round trips, losses, silence and ship updates; a table unless -T json")
+	cmd.Flags().BoolVar(&links, "network", false, "measure round trips, losses, silence and ship updates (a table or -T json)")
 	return cmd
 }
 

@@ -16,7 +16,7 @@ func newVersion(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long:  "Version prints the version; -T json adds the number of the JSON description.",
+		Long:  "Version prints the version. -T json adds the number of the JSON description.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if format.Value == "json" {

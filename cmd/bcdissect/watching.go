@@ -41,9 +41,9 @@ type livePages struct {
 // define defines the flags.
 func (w *livePages) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&w.address, "web", "", "show the match in browsers while it's played; `ADDRESS` is where to listen; see 'bcdissect help live-page'")
+	fl.StringVar(&w.address, "web", "", "show the match in browsers while it's played, at this `ADDRESS`; see 'bcdissect help live-page'")
 	fl.Lookup("web").NoOptDefVal = anyPort
-	fl.DurationVar(&w.delay, "public-delay", 0, "with --web: also a public address, which shows what is `TIME` old, such as 30s, without chat and addresses")
+	fl.DurationVar(&w.delay, "public-delay", 0, "with --web: also a public page without chat and addresses, `TIME` later, such as 30s")
 }
 
 // check refuses flags that don't fit each other.
@@ -54,7 +54,7 @@ func (w *livePages) check(f *cli.Common) error {
 	case w.delay != 0 && (w.delay < leastDelay || w.delay > mostDelay):
 		return fmt.Errorf("--public-delay %v: must be %v to %v", w.delay, leastDelay, mostDelay)
 	case w.address != "" && !f.All:
-		return errors.New("--web needs every record; leave out the flags that choose some")
+		return errors.New("--web needs every record; drop the flags that choose some")
 	}
 	return nil
 }

@@ -17,21 +17,23 @@ func newWeb(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "web [FILE...]",
 		Short: "Read captures in the browser: match, messages, fields and files to keep",
-		Long: `Web serves a page that reads captures in the browser, and opens it there: drop
-a capture on it, or name one here. The page shows the match with the replay,
-every message with its fields and bytes, counts and the quality of connections,
-and saves reports and captures. The browser does the work, and nothing leaves
-the computer.
+		Long: `Web opens a page in your browser that reads captures. Name one here, or drop it
+on the page. The page shows the match with the replay, every message with its
+fields and bytes, counts, and the quality of connections. It saves reports and
+captures. The browser does the work, and nothing leaves the computer.
 
-Other computers can reach the page only if --listen names an address for them,
-and the captures only by an address that cannot be guessed. Ctrl-C ends the
-server; an open page keeps working.`,
-		Example: `  bcdissect web
+Other computers can reach the page only if --listen names an address for them.
+They can reach the captures only by an address that is impossible to guess.
+Ctrl-C ends the server. An open page keeps working.`,
+		Example: `  # open the page, then drop a capture on it
+  bcdissect web
+  # open a capture
   bcdissect web evening.pcap
+  # choose the port
   bcdissect web --listen 127.0.0.1:8080`,
 		RunE: func(_ *cobra.Command, args []string) error { return serveWeb(s, listen, args) },
 	}
-	cmd.Flags().StringVarP(&listen, "listen", "l", "127.0.0.1:0", "`ADDRESS` and TCP port to listen on; port 0 takes a free one")
+	cmd.Flags().StringVarP(&listen, "listen", "l", "127.0.0.1:0", "`ADDRESS` and TCP port to listen on (0 takes a free one)")
 	return cmd
 }
 

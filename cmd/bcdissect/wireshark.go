@@ -17,12 +17,16 @@ func newWireshark(s cli.Streams) *cobra.Command {
 		Use:   "wireshark FILE...",
 		Short: "Show captures in Wireshark, and install the plugin for it",
 		Long: `Wireshark opens captures in Wireshark, deciphered and with every field of every
-message. Arguments after -- are for Wireshark. Nothing has to be installed.
+message. You need not install anything. Arguments after -- are for Wireshark.
 
-Install puts a plugin, a profile with colour rules and columns, and a live
-capture into your own folders of Wireshark, so that it shows the game by itself.`,
-		Example: `  bcdissect wireshark evening.pcap
+Install adds a plugin, a profile with colour rules and columns, and a live
+capture to your own folders of Wireshark. Wireshark then shows the game by
+itself.`,
+		Example: `  # open a capture in Wireshark
+  bcdissect wireshark evening.pcap
+  # open the chat of one player
   bcdissect wireshark evening.pcap --player Bot0 -- -Y bc.Chat
+  # teach Wireshark to show the game by itself
   bcdissect wireshark install`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

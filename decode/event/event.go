@@ -164,7 +164,7 @@ func (m *Event) Walk(c *decode.Codec) {
 		c.Vec4b("target_offset", &m.Offset, "point aimed at, from the target's centre")
 	})
 	m.when(c, ClassExploding, func() {
-		c.Player32("firing_player", &m.FiringPlayer, decode.ByID, "network id of the shooter, 0 for nobody")
+		c.Player32("firing_player", &m.FiringPlayer, decode.ByID, "network id of the shooter, 0 for none")
 		c.F32("explosion_time", &m.Lifetime, "length of the explosion in seconds")
 	})
 	m.when(c, ClassWarp, func() {

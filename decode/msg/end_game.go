@@ -18,7 +18,7 @@ var endGameSpec = decode.Spec{
 	Made:      decode.MadeBySimulation,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicMatch,
-	Doc:       "The game is over; the host lets nobody in until it restarts.",
+	Doc:       "The game is over. The host refuses all clients until it restarts.",
 	Brief:     []string{"reason"},
 	Harmless:  []string{"reason"},
 	Layout:    decode.LayoutOf[EndGame](),

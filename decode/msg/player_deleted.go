@@ -20,7 +20,7 @@ var playerDeletedSpec = decode.Spec{
 	Made:      decode.MadeByLeave,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicLeaving,
-	Doc:       "A player has left, which the host tells the others after every kind of leave; clients say so on the screen.",
+	Doc:       "A player has left. The host sends it to the others after every kind of leave, and their games show it on the screen.",
 	Brief:     []string{"name"},
 	Layout:    decode.LayoutOf[PlayerDeleted](),
 	Forms: []decode.Form{{

@@ -42,7 +42,7 @@ func (m *ScoreChange) Reset() { *m = ScoreChange{Updates: m.Updates[:0]} }
 
 // Walk implements [decode.Message].
 func (m *ScoreChange) Walk(c *decode.Codec) {
-	c.Player32("killer", &m.Killer, decode.ByID, "network id, 0 for nobody")
+	c.Player32("killer", &m.Killer, decode.ByID, "network id, 0 for none")
 	c.When(decode.Differs("killer", uint32(m.Killer), 0), func() {
 		c.I32("kills", &m.Kills, "the killer's kills")
 		c.I32("score", &m.Score, "the killer's score")

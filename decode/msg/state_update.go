@@ -41,7 +41,7 @@ var stateUpdateSpec = decode.Spec{
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyMoving, Rule: decode.Rule{
 			Name: "passes-state-update",
-			Text: "passes ship updates on as they are, but for those of subsystems alone; the stock host simulates the ships and sends its own",
+			Text: "passes ship updates on as they are, except those that hold only subsystems; the stock host simulates the ships and sends its own",
 		},
 	}},
 }

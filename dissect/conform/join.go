@@ -62,7 +62,7 @@ func (t *timeline) renew(c *Client) {
 	for _, o := range append(quiet, old) {
 		t.end(o, PutOut)
 	}
-	t.note("A new run of the host begins at frame %d, or it had put out %v without a word.", t.now.frame, old)
+	t.note("A new run of the host begins at frame %d, or it had dropped %v without a message.", t.now.frame, old)
 }
 
 // answers takes an answer to a round of the checksums. A client that answers a

@@ -168,7 +168,7 @@ func likely(lost, n int, part float64) bool {
 
 const (
 	whyUnreliable = "it is unreliable, and the line loses about as many"
-	whyNobody     = "it is not reliable, and nobody got a copy: it may have been lost before the host"
+	whyNobody     = "it is not reliable, and no client got a copy: it may have been lost before the host"
 )
 
 // settleRates judges the unreliable messages.

@@ -329,7 +329,7 @@ func (r *Replay) notes() {
 	out, in := t.losses()
 	note(in.lost, "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", in.lost)
 	note(out.lost, "%d {message|messages} of the host {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", out.lost)
-	note(out.jumps+in.jumps, "%d sequence {number is|numbers are} more than %d above the one before: damaged, made up, or after a long hole in the capture. The counts of missing messages leave such gaps out.", out.jumps+in.jumps, maxGap)
+	note(out.jumps+in.jumps, "%d sequence {number is|numbers are} more than %d above the one before: damaged, made up, or after a long hole in the capture. The counts of missing messages do not include such gaps.", out.jumps+in.jumps, maxGap)
 	note(t.madeUp, "%d {message|messages} of clients that the capture lacks {was|were} made up, because the host's messages prove {it|them}.", t.madeUp)
 	note(t.cut, "The capture holds only a part of %d {datagram|datagrams}. The rest was not played, and not compared.", t.cut)
 	note(t.malformed, "%d malformed {datagram was|datagrams were} not played.", t.malformed)
@@ -345,7 +345,7 @@ func (r *Replay) notes() {
 	}
 	r.rep.Notes = append(r.rep.Notes, t.notes...)
 	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.heard.time) > silent {
-		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, its network did, or it had put them out.", t.heard.frame, t.asked.since(t.heard).Seconds())
+		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it or its network failed, or it had disconnected them.", t.heard.frame, t.asked.since(t.heard).Seconds())
 	}
 	for _, c := range t.all {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {

@@ -32,7 +32,7 @@ func TestTrouble(t *testing.T) {
 		{"trouble/address.pcap", "The host sent nothing to 1 address of a client that had not joined. Its messages", "", 0, 0},
 		// The server puts Bot0 out without a word, and gives its id to the next client.
 		// All create ships for other slots; it rejects them, and knows no ship.
-		{"trouble/id.pcap", "or it had put out Bot0 without a word", "own-creations-only", msg.OpObjectCreateTeam, 3},
+		{"trouble/id.pcap", "or it had dropped Bot0 without a message", "own-creations-only", msg.OpObjectCreateTeam, 3},
 	} {
 		t.Run(tt.capture, func(t *testing.T) {
 			r := compare(t, tt.capture, decode.Undecided, nil, nil)[0]

@@ -666,7 +666,7 @@ func (c *compiler) numbers(of *numeric, t *test) *numbers {
 				case !math.IsNaN(x):
 					wide, short = append(wide, floats(t.op, x)), append(short, floats(t.op, single(x)))
 				case !t.op.equality() || t.op == opIn:
-					panic(c.errorf(v.lo, "NaN cannot be ordered or part of a set"))
+					panic(c.errorf(v.lo, "NaN cannot be ordered or be in a set"))
 				default:
 					n.nan = true
 				}

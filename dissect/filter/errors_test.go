@@ -328,7 +328,7 @@ func TestErrors(t *testing.T) {
 		{
 			`speed in {NaN}`,
 			`          ^~~`,
-			`NaN cannot be ordered or part of a set`,
+			`NaN cannot be ordered or be in a set`,
 		},
 		{
 			`speed in {5..1}`,

@@ -13,7 +13,7 @@ import (
 // keys is the table, in the order of the JSON object.
 var keys = []Key{
 	{
-		Name: "frame", Type: Int, Aliases: []string{"frame.number"}, Doc: "number of the frame in the capture, from 1; frames that are not the game's count, too",
+		Name: "frame", Type: Int, Aliases: []string{"frame.number"}, Doc: "number of the frame in the capture, from 1; also counts frames of other programs",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Datagram == nil {
 				return 0, false
@@ -60,7 +60,7 @@ var keys = []Key{
 	},
 	{
 		Name: "player", Type: Int, Aliases: []string{"player_index"}, Doc: "index of the player of this conversation, from 0 in the order in which the host's players appeared; " +
-			"left out while unknown. A person who leaves and comes back from the same machine under the same name keeps it",
+			"absent while unknown. A person who leaves and comes back from the same machine under the same name keeps it",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Player == nil {
 				return 0, false
@@ -76,7 +76,7 @@ var keys = []Key{
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.CopyOf), r.CopyOf > 0 }),
 	},
 	{
-		Name: "author", Type: Int, Aliases: []string{"author_index"}, Doc: "of a host's copy, index of the player who wrote the message; left out if unknown",
+		Name: "author", Type: Int, Aliases: []string{"author_index"}, Doc: "of a host's copy, index of the player who wrote the message; absent if unknown",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Author == nil {
 				return 0, false
@@ -100,11 +100,11 @@ var keys = []Key{
 		},
 	},
 	{
-		Name: "peer", Type: Int, Doc: "peer id of the sender, the first byte of the datagram: 1 is the host, 255 a client that has none yet; left out for a log without datagrams",
+		Name: "peer", Type: Int, Doc: "peer id of the sender, the first byte of the datagram: 1 is the host, 255 a client that has none yet; absent for a log without datagrams",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Peer), inDatagram(r) }),
 	},
 	{
-		Name: "msg", Type: Int, Doc: "index of the message in its datagram, from 0; left out for a log without datagrams",
+		Name: "msg", Type: Int, Doc: "index of the message in its datagram, from 0; absent for a log without datagrams",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Part), inDatagram(r) }),
 	},
 	{Name: "kind", Type: Word, Kind: true, Words: kindWords, Offer: realKinds, Word: kindOf, Doc: "kind of record, see below"},
@@ -129,17 +129,17 @@ var keys = []Key{
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(len(r.Payload)), len(r.Payload) > 0 }),
 	},
 	{
-		Name: "reliable", Type: Bool, Doc: "`true` or left out",
+		Name: "reliable", Type: Bool, Doc: "`true` or absent",
 		Has: func(r *dissect.Record) bool { return isMessage(r) && r.Transport.Reliable },
 		Int: one(func(r *dissect.Record) (int64, bool) { return bit(r.Transport.Reliable), isMessage(r) }),
 	},
 	{
-		Name: "priority", Type: Bool, Doc: "`true` or left out",
+		Name: "priority", Type: Bool, Doc: "`true` or absent",
 		Has: func(r *dissect.Record) bool { return isMessage(r) && r.Transport.Priority },
 		Int: one(func(r *dissect.Record) (int64, bool) { return bit(r.Transport.Priority), isMessage(r) }),
 	},
 	{
-		Name: "status", Type: Word, Words: statusWords, Doc: "left out if all is well, see below",
+		Name: "status", Type: Word, Words: statusWords, Doc: "absent if all is well, see below",
 		Has:  func(r *dissect.Record) bool { return r.Status != dissect.StatusOK },
 		Word: func(r *dissect.Record) int { return int(r.Status) },
 	},
@@ -255,7 +255,7 @@ var keys = []Key{
 		},
 	},
 	{Name: "notes", Type: Object, List: true, Bare: true, Text: noteCode, Search: noteAny, Doc: "observations"},
-	{Name: "note", Type: Text, Scope: Filter, Bare: true, Text: noteCode, Search: noteAny, Doc: "the code of a note; contains and matches look at its text, too"},
+	{Name: "note", Type: Text, Scope: Filter, Bare: true, Text: noteCode, Search: noteAny, Doc: "the code of a note; contains and matches also look at its text"},
 	{Name: "notes.code", Type: Text, Bare: true, Text: noteCode, Doc: "for scripts"},
 	{Name: "notes.text", Type: Text, Doc: "for people", Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 		if i >= len(r.Notes) {

@@ -106,7 +106,7 @@ func TestValues(t *testing.T) {
 		{m, Table, "captured_at_host", false},
 		{m, Table, "seconds", 1.5},
 		{m, Table, "result", "unknown"},
-		{m, JSON, "verdict", wire.Untrusted("Unknown: nobody scored")},
+		{m, JSON, "verdict", wire.Untrusted("Unknown: no player scored")},
 		{m, Table, "player_limit", nil},
 		{&m.Players[0], JSON, "slot", nil},
 		{&m.Players[1], JSON, "slot", 0},

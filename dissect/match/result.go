@@ -399,7 +399,7 @@ func (m *Match) Verdict(name func(player int) wire.Untrusted) wire.Untrusted {
 	case m.Teams:
 		return before + "the teams" + equal
 	case len(leaders) == 0:
-		return before + "nobody scored"
+		return before + "no player scored"
 	case len(leaders) == 1:
 		return before + leaders[0] + verb
 	}

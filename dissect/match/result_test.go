@@ -192,7 +192,7 @@ func TestResults(t *testing.T) {
 		{"host decides", duel + "Ann kills Ben 1 100\nhost ends 0", []string{"winner: Ann won; just over; host; Ann 1/0 won; Ben 0/1"}},
 		{"no scores", duel + "Ann reports Ben\nhost ends 1", []string{"winner: Ann won; time up; kills; Ann 1/0 won; Ben 0/1"}},
 		{"draw", duel + "Ann kills Ben 1 100\nBen flies\nBen kills Ann 1 100\nhost ends 1", []string{"draw: Draw: Ann and Ben were equal; time up; host; Ann 1/1; Ben 1/1"}},
-		{"nothing happens", duel + "host ends 1", []string{"draw: Draw: nobody scored; time up; kills; Ann 0/0; Ben 0/0"}},
+		{"nothing happens", duel + "host ends 1", []string{"draw: Draw: no player scored; time up; kills; Ann 0/0; Ben 0/0"}},
 		{"host counts otherwise", duel + "Ann reports Ben\nBen flies\nAnn reports Ben\nAnn flies\nBen kills Ann 1 10\nhost ends 1", []string{"winner: Ben won; time up; host; Ann 2/1; Ben 1/2 won"}},
 		{"late kill", duel + "Ann kills Ben 1 100\nhost ends 1\n---\nBen flies\nBen kills Ann 1 300\nAnn flies\nBen reports Ann\nAnn leaves", []string{"winner: Ann won; time up; host; Ann 1/0 won; Ben 0/1"}},
 		{"late teams", duel + "Ann kills Ben 1 100\nhost ends 1\n---\nAnn team 0\nBen team 1\nhost counts 1 5 500", []string{"winner: Ann won; time up; host; Ann 1/0 won; Ben 0/1"}},
@@ -261,7 +261,7 @@ func TestResults(t *testing.T) {
 func TestSilentNamesake(t *testing.T) {
 	const (
 		begin = duel + "Ann#2 joins\nAnn#2 flies"
-		one   = "unknown: Unknown: nobody scored; the capture ends before the match does; kills; Ann 0/0; Ben 0/0"
+		one   = "unknown: Unknown: no player scored; the capture ends before the match does; kills; Ann 0/0; Ben 0/0"
 		two   = one + "; Ann 0/0"
 	)
 	quiet := strings.Repeat("\nBen is there", 20)
@@ -299,14 +299,14 @@ func TestRecordedResults(t *testing.T) {
 		want    string
 	}{
 		{"battle_mix.pcap.gz", 9534, "draw: Draw: the teams were equal; time up; host"},
-		{"opcode_tour.pcap", 381, "undecided: Undecided: nobody scored; restart; host"},
-		{"restart.pcap", 70, "undecided: Undecided: nobody scored; restart; host"},
-		{"networked_battle.pcap", 4143, "undecided: Undecided: nobody scored; all players left; host"},
+		{"opcode_tour.pcap", 381, "undecided: Undecided: no player scored; restart; host"},
+		{"restart.pcap", 70, "undecided: Undecided: no player scored; restart; host"},
+		{"networked_battle.pcap", 4143, "undecided: Undecided: no player scored; all players left; host"},
 		{"field/c15.router.pcap.gz", 4112, "undecided: Undecided: Pilot3 led; all players left; host"},
 		{"field/c21.client.pcap.gz", 7868, "undecided: Undecided: Pilot1 led; all players left; host"},
 		{"field/c21.host.pcap.gz", 7635, "undecided: Undecided: Pilot1 led; all players left; host"},
 		{"field/p187.host.pcap.gz", 2422, "undecided: Undecided: Pilot1 and Pilot3 were equal; all players left; host"},
-		{"stock_client.pcap", 0, "unknown: Unknown: nobody scored; the capture ends before the match does; host"},
+		{"stock_client.pcap", 0, "unknown: Unknown: no player scored; the capture ends before the match does; host"},
 	} {
 		t.Run(tt.capture, func(t *testing.T) {
 			whole := part(t, tt.capture, all)

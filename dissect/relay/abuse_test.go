@@ -217,7 +217,7 @@ func testAssumedID(t *testing.T, id byte) {
 	}
 }
 
-// A connect or a disconnect that somebody forges does not end a session.
+// A connect or a disconnect that forged datagrams for does not end a session.
 func TestForgedConnect(t *testing.T) {
 	g := newGame(t, Config{Public: true, Random: func() uint32 { return 100 }})
 	a, b := g.join(1001), g.join(1002)

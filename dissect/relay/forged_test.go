@@ -314,7 +314,7 @@ func (s *siege) told(victim *chatter) {
 	s.t.Helper()
 	n := 0
 	for _, e := range s.events {
-		if e.Kind == relay.Forged && e.Addr == victim.addr && strings.Contains(e.Text, fmt.Sprintf("somebody forges %q", victim.Name)) {
+		if e.Kind == relay.Forged && e.Addr == victim.addr && strings.Contains(e.Text, fmt.Sprintf("forged datagrams for %q", victim.Name)) {
 			n++
 		}
 	}

@@ -141,7 +141,7 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	f.ids[id/64%2] |= 1 << (id % 64)
 	if !f.told && len(p.alias) > 0 && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
 		f.told = true
-		h.report(Forged, p, fmt.Sprintf("somebody forges %q: wrong ids come from its address", wire.WideText(p.alias)))
+		h.report(Forged, p, fmt.Sprintf("forged datagrams for %q: wrong ids come from its address", wire.WideText(p.alias)))
 	}
 	if h.mustSign(p) {
 		p.goodbye = farewell{} // it has come without a sign

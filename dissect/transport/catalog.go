@@ -59,7 +59,7 @@ func (m *ShortBody) Walk(c *decode.Codec) {
 var nameChangeSpec = decode.Spec{
 	Code: decode.Opcode(NameChange), Name: "NameChange", Constant: "NAME_CHANGE", Dir: decode.Either, Reliable: true,
 	Relay: decode.RelayEcho, Evidence: decode.OnWire, Topic: decode.TopicJoining,
-	Doc:      "A peer's id, address and player name; the host repeats it to everybody.",
+	Doc:      "A peer's id, address and player name. The host repeats it to all peers.",
 	Brief:    []string{"id", "name"},
 	Harmless: []string{"id"},
 	Layout:   decode.LayoutOf[Identity](),

@@ -33,9 +33,9 @@ func Parse(text []byte, c *decode.Catalog) (Parsed, error) {
 			return l, errors.New("the JSON object does not end on its line; put each object on one line, as jq -c does")
 		}
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return l, fmt.Errorf("it is no JSON: %w, at byte %d", err, syntax.Offset)
+			return l, fmt.Errorf("not JSON: %w, at byte %d", err, syntax.Offset)
 		}
-		return l, fmt.Errorf("it is no JSON: %w", err)
+		return l, fmt.Errorf("not JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return l, errors.New("more than one JSON object; begin a line for each")
@@ -45,7 +45,7 @@ func Parse(text []byte, c *decode.Catalog) (Parsed, error) {
 	}
 	var ok bool
 	if l.object, ok = v.(map[string]any); !ok {
-		return l, errors.New("it is no JSON object in braces; -T json writes one a line")
+		return l, errors.New("not a JSON object in braces; -T json writes one a line")
 	}
 	return l, nil
 }
@@ -131,7 +131,7 @@ func number64(object map[string]any, key string, most uint64) (int, error) {
 			return int(n), nil
 		}
 	}
-	return 0, fmt.Errorf("%s: it is no whole number from 0 to %d", key, most)
+	return 0, fmt.Errorf("%s: not a whole number from 0 to %d", key, most)
 }
 
 // text returns a string, "" if there is none.
@@ -150,7 +150,7 @@ func (l Parsed) has(key string) bool {
 func (l Parsed) residue() ([]byte, error) {
 	b, err := hex.DecodeString(l.text("residue"))
 	if _, ok := l.object["residue"].(string); err != nil || !ok && l.object["residue"] != nil {
-		return nil, errors.New("residue: it is no string of hexadecimal digits in pairs")
+		return nil, errors.New("residue: not a string of hexadecimal digits in pairs")
 	}
 	return b, nil
 }
@@ -173,10 +173,10 @@ func (l Parsed) Payload() ([]byte, error) { return l.payload(-1) }
 func (l Parsed) payload(size int) ([]byte, error) {
 	if l.object["opcode"] == nil && l.object["name"] == nil {
 		if l.Whole() && l.text("kind") != transport.Standard.Kind() {
-			return nil, fmt.Errorf("a line of kind %q is no game message; --as message makes its transport message", l.text("kind"))
+			return nil, fmt.Errorf("a line of kind %q is not a game message; --as message makes its transport message", l.text("kind"))
 		}
 		if l.object["fields"] != nil || l.object["residue"] != nil {
-			return nil, errors.New("opcode: it is missing; add it, or name the message as in \"name\":\"Chat\"")
+			return nil, errors.New("opcode: missing; add it, or name the message as in \"name\":\"Chat\"")
 		}
 		return nil, l.absent()
 	}
@@ -193,7 +193,7 @@ func (l Parsed) payload(size int) ([]byte, error) {
 		case l.object["opcode"] == nil:
 			op = int(spec.Code)
 		case op != int(spec.Code) && !spec.CatchAll:
-			return nil, fmt.Errorf("opcode: %s has %d, not %d; leave one of the two out", spec.Name, spec.Code, op)
+			return nil, fmt.Errorf("opcode: %s has %d, not %d; remove one of the two", spec.Name, spec.Code, op)
 		}
 	}
 	rest, err := l.residue()
@@ -206,7 +206,7 @@ func (l Parsed) payload(size int) ([]byte, error) {
 	var fields []byte
 	switch {
 	case l.object["fields"] != nil && spec == nil:
-		return nil, fmt.Errorf("opcode: %d has no message; --define adds one", op)
+		return nil, fmt.Errorf("opcode: no message has %d; --define adds one", op)
 	case l.object["fields"] != nil:
 		fields, err = l.fields([]*decode.Spec{spec}, decode.Opcode(op), size-1-len(rest))
 	case l.object["residue"] == nil && l.object["error"] == nil && (spec == nil || spec.Known()):
@@ -230,7 +230,7 @@ func (l Parsed) names() (all []string) {
 func (l Parsed) fields(specs []*decode.Spec, op decode.Opcode, size int) (fields []byte, err error) {
 	values, ok := l.object["fields"].(map[string]any)
 	if !ok {
-		return nil, errors.New("fields: it is no object")
+		return nil, errors.New("fields: not an object")
 	}
 	dialects := [2]decode.Dialect{decode.Stock, decode.OpenBC}
 	switch d := l.text("dialect"); d {
@@ -238,7 +238,7 @@ func (l Parsed) fields(specs []*decode.Spec, op decode.Opcode, size int) (fields
 	case decode.OpenBC.String():
 		dialects = [2]decode.Dialect{decode.OpenBC, decode.Stock}
 	default:
-		return nil, fmt.Errorf("dialect: %q is none; the dialects are stock and openbc", d)
+		return nil, fmt.Errorf("dialect: %q is unknown; the dialects are stock and openbc", d)
 	}
 	found := false
 	for _, s := range specs {
@@ -269,7 +269,7 @@ func (l Parsed) fields(specs []*decode.Spec, op decode.Opcode, size int) (fields
 // Message returns the transport message, header first.
 func (l Parsed) Message() ([]byte, error) {
 	if !l.Whole() {
-		return nil, errors.New("kind: it is missing, as of a game message alone; --as payload makes its bytes")
+		return nil, errors.New("kind: missing; add it, or give --as payload if the line is only a game message")
 	}
 	h, size, err := l.header()
 	if err != nil {
@@ -312,7 +312,7 @@ func (l Parsed) header() (h transport.Header, size int, err error) {
 	}
 	h.Type = transport.Type(get(l.object, "type", 0xFF))
 	if kind := l.text("kind"); l.object["type"] == nil || kind != h.Type.Kind() {
-		return h, 0, fmt.Errorf("kind: no transport message is a %q of type %d; GameSpy text and damaged datagrams cannot be made from JSON", kind, h.Type)
+		return h, 0, fmt.Errorf("kind: no transport message is %q with type %d; GameSpy text and damaged datagrams cannot be made from JSON", kind, h.Type)
 	}
 	size = get(l.object, "len", 1<<14)
 	h.Reliable, h.Priority = l.has("reliable"), l.has("priority")

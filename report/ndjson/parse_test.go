@@ -142,7 +142,7 @@ func TestParseWritten(t *testing.T) {
 // Errors name the field and the remedy.
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
-		{`[1]`, "it is no JSON object"},
+		{`[1]`, "not a JSON object"},
 		{`{"name":`, "does not end on its line"},
 		{`{} {}`, "more than one JSON object"},
 		{`{"name":"Chat","name":"TeamChat"}`, "name: the key is there twice"},
@@ -151,14 +151,14 @@ func TestParseErrors(t *testing.T) {
 		{`{"name":"Chat","fields":{"x":[{"a":1},{"a":1}],"y":{"a":1}}}`, "fields.sender"},
 		{`{"name":"Chatt"}`, `name: no message is called "Chatt" (did you mean`},
 		{`{"name":"Chat","opcode":7}`, "opcode: Chat has 44, not 7"},
-		{`{"opcode":256}`, "opcode: it is no whole number from 0 to 255"},
-		{`{"opcode":44,"residue":"0"}`, "residue: it is no string of hexadecimal digits"},
+		{`{"opcode":256}`, "opcode: not a whole number from 0 to 255"},
+		{`{"opcode":44,"residue":"0"}`, "residue: not a string of hexadecimal digits"},
 		{`{"name":"Chat"}`, "neither fields nor residue"},
 		{`{"name":"Chat","status":"duplicate"}`, "a duplicate is not decoded again"},
-		{`{"opcode":44,"dialect":"klingon","fields":{}}`, `dialect: "klingon" is none`},
-		{`{"opcode":44,"fields":[]}`, "fields: it is no object"},
+		{`{"opcode":44,"dialect":"klingon","fields":{}}`, `dialect: "klingon" is unknown`},
+		{`{"opcode":44,"fields":[]}`, "fields: not an object"},
 		{`{"kind":"ack","opcode":44,"fields":{}}`, ""},
-		{`{"fields":{}}`, "opcode: it is missing"},
+		{`{"fields":{}}`, "opcode: missing"},
 	} {
 		l, err := Parse([]byte(c.line), msg.Catalog())
 		if err == nil {
@@ -169,11 +169,11 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ line, want string }{
-		{`{"opcode":44}`, "kind: it is missing"},
-		{`{"kind":"ack","type":50}`, `no transport message is a "ack" of type 50`},
+		{`{"opcode":44}`, "kind: missing"},
+		{`{"kind":"ack","type":50}`, `no transport message is "ack" with type 50`},
 		{`{"kind":"ack","type":1}`, "ack: the object with the acknowledged message is missing"},
 		{`{"kind":"standard","type":50,"fragment":{"index":1}}`, "the bytes of a fragment are not in its line"},
-		{`{"kind":"standard","type":50,"reliable":true,"seq":65536,"opcode":44,"residue":""}`, "seq: it is no whole number from 0 to 65535"},
+		{`{"kind":"standard","type":50,"reliable":true,"seq":65536,"opcode":44,"residue":""}`, "seq: not a whole number from 0 to 65535"},
 		{`{"kind":"name_change","type":0,"reliable":true,"seq":1,"fields":{"id":1,"ip":"::1","name":""}}`, "fields.ip:"},
 	} {
 		l, err := Parse([]byte(c.line), msg.Catalog())

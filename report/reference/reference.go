@@ -243,15 +243,15 @@ var relayMeanings = []meaning{
 	{decode.RelaySlots.String(), "an unchanged copy goes to every other occupied slot"},
 	{decode.RelayEcho.String(), "a copy goes to all players, the sender included"},
 	{decode.RelayTeam.String(), "a copy goes to the sender's team, the sender included"},
-	{decode.RelayConsume.String(), "the host handles it, nobody else gets it"},
+	{decode.RelayConsume.String(), "the host handles it and passes it to no client"},
 	{decode.RelayAnswer.String(), "the host replies to the sender"},
 	{decode.RelayNone.String(), "no client sends it"},
 }
 
 var evidenceMeanings = []meaning{
 	{decode.OnWire.String(), "captured bytes of the real game parse to their end"},
-	{decode.FromGame.String(), "the game's code or scripts say so"},
-	{decode.FromProse.String(), "documents say so"},
+	{decode.FromGame.String(), "the game's code or scripts show it"},
+	{decode.FromProse.String(), "only documents tell it"},
 	{decode.Open.String(), "not known"},
 }
 

@@ -26,7 +26,7 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 	t.folded("host      ", head, host)
 	t.folded("profile   ", head, r.Profile.String())
 	if r.NoEntry != "" {
-		n := plural.Form(r.Kept(), "%d {case needs|cases need} a client in the game, and nobody could join: ")
+		n := plural.Form(r.Kept(), "%d {case needs|cases need} a client in the game, and none could join: ")
 		t.folded("attention ", head, fmt.Sprintf(n, r.Kept())+report.Escape(r.NoEntry))
 	}
 	group := ""
@@ -162,7 +162,7 @@ func remarks(c *suite.Case) (list []string) {
 		list = append(list, "for information")
 	}
 	if c.Reads() {
-		list = append(list, "from captures, too")
+		list = append(list, "also from captures")
 	}
 	return list
 }

@@ -72,7 +72,7 @@ FAIL R-07: StartFiring (07) forwarded
 // A long reason is shown once, and its case named where it holds again.
 func TestConformReasons(t *testing.T) {
 	cases, _ := suite.Select([]string{"Q-5", "T-6", "T-7", "T-13", "T-17"})
-	const long, short = "nobody could join: the host went no further than request 1", "takes long; --slow runs it"
+	const long, short = "no client could join: the host went no further than request 1", "takes long; --slow runs it"
 	r := &suite.Report{Results: []suite.Result{
 		{Case: cases[0], Verdict: suite.Skip, Why: long},
 		{Case: cases[1], Verdict: suite.Skip, Why: long},
@@ -105,7 +105,7 @@ func TestConformNoEntry(t *testing.T) {
 	}
 	const want = `host      127.0.0.1:22101
 profile   stock
-attention 2 cases need a client in the game, and nobody could join: the host wants other files
+attention 2 cases need a client in the game, and none could join: the host wants other files
 
 query
  Q-1    PASS      status query

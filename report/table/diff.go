@@ -66,7 +66,7 @@ func (d *diffPage) head(names [2]string) {
 		d.line(normal, "%c  %s: %s, %s, %s", 'A'+i, report.Escape(filepath.Base(names[i])),
 			plural.Count(c.Messages, "message"), plural.Count(c.Repeats, "retransmission"), plural.Count(c.Acks, "acknowledgement"))
 		if c.Left > 0 {
-			d.line(yellow, plural.Form(c.Left, "   %d {message was|messages were} left out: there are too many; select fewer with --player, --from and --to"), c.Left)
+			d.line(yellow, plural.Form(c.Left, "   %d {message is|messages are} not shown: there are too many; select fewer with --player, --from and --to"), c.Left)
 		}
 	}
 	if d.r.Skipped > 0 {

@@ -37,7 +37,7 @@ func (t *replayTables) join(j *measure.Join) {
 	for i := range j.Steps {
 		s := &j.Steps[i]
 		if j.Left > 0 && i == len(j.Steps)-1 {
-			t.printf("%s\n", t.paint(plural.Count(j.Left, "step")+" here left out: there are too many", yellow))
+			t.printf("%s\n", t.paint(plural.Count(j.Left, "step")+" not shown here: there are too many", yellow))
 		}
 		text := report.Escape(s.Text)
 		if s.Repeats > 0 {

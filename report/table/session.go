@@ -482,7 +482,7 @@ func (s *sessionPage) evicted(e *match.Evicted) {
 	e.Each(func(kind string, n int) { out = append(out, strconv.Itoa(n)+" "+cmp.Or(words[kind], kind)) })
 	if len(out) > 0 {
 		s.line("")
-		s.line("Left out to keep to the limits: %s.", strings.Join(out, ", "))
+		s.line("Not shown, as there are limits: %s.", strings.Join(out, ", "))
 	}
 }
 

@@ -109,7 +109,7 @@ func TestSessionSeveral(t *testing.T) {
 	got := b.String()
 	for _, want := range []string{
 		"\n     1  0001-01-01 00:00  1:05.0  Multi1        2      1  Team 2 won\n",
-		"\n     2  0001-01-01 00:00  0:00.0  Multi2        2      0  Unknown: nobody\n                                                          scored\n",
+		"\n     2  0001-01-01 00:00  0:00.0  Multi2        2      0  Unknown: no player\n                                                          scored\n",
 		"\nNo ship flew. Players: Ann, Ben.\n",
 	} {
 		if !strings.Contains(got, want) {

@@ -28,7 +28,7 @@ func Read(r io.Reader) (*Report, error) {
 	}
 	switch {
 	case d.More():
-		return nil, errors.New("not a report of conform -T json: something follows it; give each report a file of its own")
+		return nil, errors.New("not a report of conform -T json: something follows it; give each report its own file")
 	case rep.Profile == "" || len(rep.Cases) == 0:
 		return nil, errors.New("not a report of conform -T json: it has no cases")
 	case len(rep.byCase()) == 0:
@@ -91,7 +91,7 @@ func Matrix(w io.Writer, names []string, reports []*Report) error {
 		}
 	}
 	if strange > 0 {
-		m.LeftOut = fmt.Sprintf(plural.Form(strange, "%d {entry of the reports is left out: it has no verdict, comes twice, or is of a case|entries of the reports are left out: they have no verdict, come twice, or are of cases} that this version does not know."), strange)
+		m.LeftOut = fmt.Sprintf(plural.Form(strange, "%d {entry of the reports is not in the page: it has no verdict, comes twice, or is of a case|entries of the reports are not in the page: they have no verdict, come twice, or are of cases} that this version does not know."), strange)
 	}
 	return write(w, "matrix", m)
 }

@@ -370,7 +370,7 @@ func TestMatrix(t *testing.T) {
 	for _, want := range []string{
 		"<td>1 of 2</td><td>0 of 1</td>", `<td><span class="v PASS">PASS</span></td><td>–</td>`,
 		`<td><details><summary><span class="v FAIL">FAIL</span></summary><small>all keys came</small></details></td>`,
-		"<p>2 entries of the reports are left out", "&lt;script&gt;alert(1)",
+		"<p>2 entries of the reports are not in the page", "&lt;script&gt;alert(1)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in %s", want, page)
@@ -381,7 +381,7 @@ func TestMatrix(t *testing.T) {
 	}
 	b.Reset()
 	one.Cases = append(one.Cases, Case{ID: "Q-3"})
-	if err := Matrix(&b, []string{"one"}, []*Report{one}); err != nil || !strings.Contains(b.String(), "<p>1 entry of the reports is left out: it has") {
+	if err := Matrix(&b, []string{"one"}, []*Report{one}); err != nil || !strings.Contains(b.String(), "<p>1 entry of the reports is not in the page: it has") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }

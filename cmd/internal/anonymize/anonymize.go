@@ -150,16 +150,16 @@ func (j *Job) Summary(to io.Writer, name string) error {
 		n           int
 		thing, rest string
 	}{
-		{w.others, "frame", "left out: not of the game"},
-		{w.pieces, "frame", "left out: of datagrams in IP fragments"},
-		{w.to.Stats().Lacking, "frame", "left out: too large, or of an interface that is not described"},
-		{w.blocks, "block", "of pcapng left out"},
-		{w.options, "option", "of pcapng left out: comments, names and the like"},
+		{w.others, "frame", "dropped: not of the game"},
+		{w.pieces, "frame", "dropped: IP fragments"},
+		{w.to.Stats().Lacking, "frame", "dropped: too large, or of an interface that is not described"},
+		{w.blocks, "block", "of pcapng dropped"},
+		{w.options, "option", "of pcapng dropped: comments, names and the like"},
 		{w.lost, "fragment", "blanked: of messages that are not complete"},
 		{w.malformed, "message", "blanked: malformed, or read in a form that is not its own"},
 		{j.wounded, "datagram", "with blanked messages: the check found a value there"},
-		{j.dropped, "frame", "left out: the check found a value there"},
-		{w.forgotten, "value", "not searched for: more than memory is kept for"},
+		{j.dropped, "frame", "dropped: the check found a value there"},
+		{w.forgotten, "value", "not searched for: too many to remember"},
 	} {
 		if left.n > 0 {
 			say("%s: %s %s", name, plural.Count(left.n, left.thing), left.rest)
@@ -168,6 +168,6 @@ func (j *Job) Summary(to io.Writer, name string) error {
 	if w.blanked > 0 {
 		say("%s: %s blanked in %s", name, plural.Count(w.blanked, "undecoded byte"), plural.Count(w.messages, "message"))
 	}
-	say("%s: searched for %s, none is left; %d were too short or the game's own words", name, plural.Count(c.values, "original value"), c.skipped)
+	say("%s: searched for %s and found none; did not search for %d that are too short, or words of the game", name, plural.Count(c.values, "original value"), c.skipped)
 	return nil
 }

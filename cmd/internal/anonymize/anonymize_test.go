@@ -580,7 +580,7 @@ func TestContainer(t *testing.T) {
 	if sum := add(append(pseudo, udp...)); sum != 0xffff {
 		t.Errorf("the checksum of UDP adds up to %04x", sum)
 	}
-	for _, want := range []string{": 1 frame written\n", ": 1 frame left out: not of the game", ": 1 block of pcapng left out", ": 4 options of pcapng left out"} {
+	for _, want := range []string{": 1 frame written\n", ": 1 frame dropped: not of the game", ": 1 block of pcapng dropped", ": 4 options of pcapng dropped"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("not said: %q in\n%s", want, said)
 		}
@@ -613,7 +613,7 @@ func TestRefusals(t *testing.T) {
 		"not a key":                       {in, out, "--key", in},
 		"is searched after it is written": {in, "-w", "-"},
 		"is an input file":                {in, in, "--force"},
-		"not a file that can be replaced": {in, dir},
+		"cannot be replaced": {in, dir},
 		"the file is not empty":           {in, full},
 	} {
 		if _, err := run(args...); err == nil || !strings.Contains(err.Error(), want) {

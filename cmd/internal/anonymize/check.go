@@ -303,5 +303,5 @@ func (j *Job) Verify(name string, create func() (string, io.WriteCloser, error))
 		}
 		name = next
 	}
-	return "", fmt.Errorf("original values are left after %d copies; report this with the command", most)
+	return "", fmt.Errorf("the output still has original values after %d copies; please report this with the command", most)
 }

@@ -50,7 +50,7 @@ func LoadConfig() (*Config, error) {
 	case !c.Chosen && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)): // services have homes such as /dev/null
 		return c, nil
 	case err != nil && !c.Chosen:
-		return nil, Failed(fmt.Errorf("%w; %s=none does without this file", PlainPath(c.File, err), ConfigVariable))
+		return nil, Failed(fmt.Errorf("%w; %s=none ignores this file", PlainPath(c.File, err), ConfigVariable))
 	case err != nil:
 		return nil, Failed(PlainPath(c.File, err))
 	}

@@ -84,7 +84,7 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 // DefineOutput defines the flags of every command that writes a report.
 func (f *Common) DefineOutput(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
-	DefineColor(cmd, &f.Color, "colour in the report; NO_COLOR is respected, too")
+	DefineColor(cmd, &f.Color, "colour in the report (NO_COLOR turns it off)")
 }
 
 // DefineColor defines the flag that chooses colours.
@@ -111,7 +111,7 @@ func (f *Common) DefineDecoding(cmd *cobra.Command) {
 // defineSenders defines the flags that say how senders write.
 func (f *Common) defineSenders(cmd *cobra.Command) {
 	f.DefineDialect(cmd, "dialect to assume for all senders")
-	cmd.Flags().BoolVar(&f.clear, "clear", false, "take all datagrams as deciphered already")
+	cmd.Flags().BoolVar(&f.clear, "clear", false, "all datagrams are deciphered already")
 	f.Definitions.Define(cmd)
 }
 
@@ -120,7 +120,7 @@ func (f *Common) defineSenders(cmd *cobra.Command) {
 func (f *Common) DefineScreen(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	f.defineSenders(cmd)
-	DefineColor(cmd, &f.Color, "colour on the screen; NO_COLOR is respected, too")
+	DefineColor(cmd, &f.Color, "colour on the screen (NO_COLOR turns it off)")
 	f.defineSelection(cmd)
 	f.DefinePorts(cmd)
 }

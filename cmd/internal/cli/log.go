@@ -145,7 +145,7 @@ func (l *Log) run() {
 			b.WriteString(line)
 		}
 		if dropped > 0 {
-			fmt.Fprintf(&b, plural.Form(dropped, "bcdissect: %d {line was|lines were} left out because standard error was blocked\n"), dropped)
+			fmt.Fprintf(&b, plural.Form(dropped, "bcdissect: %d {line was|lines were} lost because standard error was blocked\n"), dropped)
 		}
 		if status != "" && shown == "" {
 			b.WriteString(status)

@@ -13,7 +13,7 @@ import (
 )
 
 // Nobody reads: whoever says something does not wait, and learns afterwards how
-// many lines were left out. None is lost uncounted.
+// many lines were lost. None is lost uncounted.
 func TestLogBlocked(t *testing.T) {
 	r, w := io.Pipe()
 	l := newLog(w, false)
@@ -39,14 +39,14 @@ func TestLogBlocked(t *testing.T) {
 			}
 			next = n + 1
 			lines++
-		} else if _, err := fmt.Sscanf(s.Text(), "bcdissect: %d line", &n); err == nil && strings.Contains(s.Text(), " left out because") {
+		} else if _, err := fmt.Sscanf(s.Text(), "bcdissect: %d line", &n); err == nil && strings.Contains(s.Text(), " lost because") {
 			left += n
 		} else {
 			t.Errorf("got %q", s.Text())
 		}
 	}
 	if lines+left != said || lines < logLines || left == 0 {
-		t.Errorf("%d lines and %d left out, want %d in all", lines, left, said)
+		t.Errorf("%d lines and %d lost, want %d in all", lines, left, said)
 	}
 }
 

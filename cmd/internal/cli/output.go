@@ -188,7 +188,7 @@ func CheckDistinct(flag, name, otherFlag, other string) error {
 		return nil
 	}
 	if sameFile(name, nil, other) || absent(name) && resolve(name) == resolve(other) {
-		return fmt.Errorf("%s %s: %s writes there, too; give another name", flag, name, otherFlag)
+		return fmt.Errorf("%s %s: %s also writes there; give another name", flag, name, otherFlag)
 	}
 	return nil
 }

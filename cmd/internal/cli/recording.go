@@ -34,7 +34,7 @@ type Recording struct {
 func (r *Recording) Define(cmd *cobra.Command, write string) {
 	fl := cmd.Flags()
 	fl.StringVarP(&r.Name, "write", "w", "", write)
-	fl.StringArrayVarP(&r.rotate, "ring-buffer", "b", nil, "with -w: a new file at each `WHEN`: duration:SECONDS or filesize:KB, repeatable; files:N keeps the last N")
+	fl.StringArrayVarP(&r.rotate, "ring-buffer", "b", nil, "with -w: a new file at each `WHEN`: duration:SECONDS or filesize:KB, or files:N to keep the last N, repeatable")
 	fl.StringVar(&r.keep, "keep", "", "with -b: delete files of the series that are older than this `AGE`, such as 30d or 12h")
 	fl.StringArrayVarP(&r.stop, "autostop", "a", nil, "stop at `WHEN`: duration:SECONDS or packets:N, repeatable")
 	fl.BoolVar(&r.force, "force", false, "with -w: overwrite a file that is not empty")

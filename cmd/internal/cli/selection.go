@@ -43,9 +43,9 @@ type Selection struct {
 // DefineSelection defines the flags.
 func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVarP(&s.expression, "filter", "Y", "", "only records that match `EXPR`, as 'Chat.text contains \"lag\"'; see 'bcdissect help filter'")
+	fl.StringVarP(&s.expression, "filter", "Y", "", "only records that match `EXPR`, such as 'Chat.text contains \"lag\"'; see 'bcdissect help filter'")
 	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this `NAME` or peer id")
-	fl.StringVar(&s.object, "object", "", "only messages that name the object with this `ID`, as 0x3FFFFFFF, or a part of it")
+	fl.StringVar(&s.object, "object", "", "only messages that name the object with this `ID`, such as 0x3FFFFFFF, or a part of it")
 	fl.StringVar(&s.from, "from", "", "only from this `TIME` on: seconds or H:MM:SS after the first frame, 15:04:05Z, or RFC 3339 (UTC)")
 	fl.StringVar(&s.to, "to", "", "only up to this `TIME`")
 	fl.StringVar(&s.frames, "frames", "", "only frames `A-B`, A- or -B")
@@ -194,7 +194,7 @@ func timeOf(text string, start, none time.Time) (time.Time, error) {
 	if d, ok := filter.Seconds(text); ok {
 		const longest = 1e9 * time.Second // more is no time in a capture
 		if d.Abs() >= longest {
-			return none, errors.New("that many seconds are no time in a capture")
+			return none, errors.New("too many seconds")
 		}
 		return start.Add(d), nil
 	}

@@ -74,7 +74,7 @@ func arrange(cmd *cobra.Command) {
 		switch c.Name() {
 		case "help":
 			c.Use, c.Short, c.Long = "help [TOPIC]", "Print a page of the documents, and the help of a command", ""
-			c.Example = "  bcdissect help topics    what there is to read\n  bcdissect help relay     the flags of relay, and the page about it\n  bcdissect help glossary  what the words mean"
+			c.Example = "  bcdissect help topics    list the pages\n  bcdissect help relay     read the help of relay, and its page\n  bcdissect help glossary  look up a word"
 			c.Run, c.RunE = nil, help
 		case "completion":
 			c.Short = "Print the completion script of a shell"
@@ -214,7 +214,7 @@ func explainArgs(cmd *cobra.Command, args []string) error {
 	case wants != "":
 		return fmt.Errorf("%s: takes only %s, got %s", path, wants, strings.Join(args, " "))
 	}
-	return fmt.Errorf("%s: wrong arguments", path)
+	return fmt.Errorf("%s: wrong arguments; see its --help", path)
 }
 
 // required returns how many arguments a usage such as "DIR FILE..." demands.

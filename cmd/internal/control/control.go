@@ -303,7 +303,7 @@ func Ask(path string, r Request) (a Answer, err error) {
 		err = json.Unmarshal(line, &a)
 	}
 	if err != nil {
-		return a, fmt.Errorf("the host did not answer (%w)", cli.PlainPath(path, err))
+		return a, fmt.Errorf("the host did not answer (%w); try again", cli.PlainPath(path, err))
 	}
 	return a, nil
 }

@@ -200,7 +200,7 @@ func (h *Home) drop(w http.ResponseWriter, r *http.Request) {
 		_, err = io.Copy(f, http.MaxBytesReader(w, r.Body, largestCapture))
 		if err = errors.Join(err, f.Close()); err != nil {
 			_ = os.RemoveAll(dir) // the error that matters is known
-			return nil, fmt.Errorf("%s could not be taken: %w", name, cli.Plain(err))
+			return nil, fmt.Errorf("couldn't copy %s: %w", name, cli.Plain(err))
 		}
 		return map[string]string{"path": path}, nil
 	})

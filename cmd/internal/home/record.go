@@ -103,7 +103,7 @@ func (h *Home) record(ctx context.Context, name string) error {
 		return err
 	}
 	if r.audience, err = newAudience(target.Port(), h.log.Say); err != nil {
-		h.log.Say("there is no live page: %v", cli.Plain(err))
+		h.log.Say("no live page: %v", cli.Plain(err))
 	} else {
 		p.Feed = r.audience.feed
 	}
@@ -142,7 +142,7 @@ func (h *Home) write(r *recording) error {
 	r.file = filepath.Join(h.folder, r.began.Format("2006-01-02 15.04.05 ")+server+".pcapng")
 	file, err := (&cli.Recording{Name: r.file}).OpenDatagrams("", "proxy", "traffic between clients and host")
 	if err != nil {
-		return fmt.Errorf("nothing can be recorded: %w", err)
+		return fmt.Errorf("can't record: %w", err)
 	}
 	r.proxy.Record(file)
 	return nil

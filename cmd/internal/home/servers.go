@@ -42,7 +42,7 @@ func (h *Home) remember(server string) {
 		err = os.WriteFile(h.servers, []byte(strings.Join(all[:min(len(all), mostServers)], "\n")+"\n"), 0o600)
 	}
 	if err != nil {
-		h.log.Say("the server is not remembered: %v", cli.PlainPath(h.servers, err))
+		h.log.Say("couldn't remember the server: %v", cli.PlainPath(h.servers, err))
 	}
 }
 

@@ -57,7 +57,7 @@ func newPoster(from string, s cli.Streams, out string) (*poster, error) {
 	address = strings.TrimSpace(address)
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !local(u.Hostname())) {
-		return nil, fmt.Errorf("--post %s: holds no address of a webhook; it begins with https://", from)
+		return nil, fmt.Errorf("--post %s: has no address of a webhook, which begins with https://", from)
 	}
 	p := &poster{address: address, done: filepath.Join(out, posted), s: s}
 	p.client = &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

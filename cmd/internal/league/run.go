@@ -42,9 +42,9 @@ func (f *Flags) Define(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.Output, "output", "o", "", "write the site into this `FOLDER`, or JSON into this file (default DIR/site)")
 	fl.StringVar(&f.rules, "rules", "", "`FILE` with seasons, points and aliases (default DIR/league.toml if it is there)")
-	fl.BoolVar(&f.noReplay, "no-replay", false, "pages of matches without their replay")
-	fl.BoolVar(&f.watch, "watch", false, "go on: look for new recordings every few seconds")
-	fl.StringVar(&f.post, "post", "", "post each settled match to the webhook whose address is in this `FILE`, or in an environment variable: env:NAME")
+	fl.BoolVar(&f.noReplay, "no-replay", false, "pages of matches show no replay")
+	fl.BoolVar(&f.watch, "watch", false, "keep running, and look for new recordings every few seconds")
+	fl.StringVar(&f.post, "post", "", "post each settled match to the webhook whose address is in this `FILE`, or in the environment variable env:NAME")
 	f.DefineDecoding(cmd)
 	f.DefinePorts(cmd)
 }
@@ -100,7 +100,7 @@ func (f *Flags) begin(s cli.Streams, dir string) (*run, error) {
 		r.out = filepath.Join(dir, "site")
 	}
 	if f.Format.Value == "json" && (f.watch || f.post != "") {
-		return nil, errors.New("--watch and --post: no effect with -T json; they are for -T site")
+		return nil, errors.New("--watch and --post work only with -T site; drop them or -T json")
 	}
 	var err error
 	if r.cfg, err = f.Config(); err == nil && f.post != "" {

@@ -226,7 +226,7 @@ func TestClaim(t *testing.T) {
 		{"a2", "", "", true, "a.pcap a.pcap"},
 		{"b1 c1 e1", "", "", false, "b.pcap b.pcap"},
 		{"a1 d1", "", "", false, "a.pcap a.pcap d.pcap"},
-		{"c1 e1", "", "", false, "capture=b.pcap has this file and others; give them too, or replace the tables with --replace"},
+		{"c1 e1", "", "", false, "capture=b.pcap has this file and others; give all of them, or replace the tables with --replace"},
 		{"c1 e1", "", "", true, "c.pcap b.pcap"},
 		{"a1", "clear", "", false, "capture=a.pcap was read with other options (none); replace the tables with --replace"},
 		{"a1", "clear", "", true, "a.pcap a.pcap"},

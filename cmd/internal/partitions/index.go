@@ -119,7 +119,7 @@ func (x *index) claim(o *tables.Origin, begin string, second, replace bool) (old
 		case e.Options != o.Options && !replace:
 			return nil, fmt.Errorf("capture=%s was read with other options (%s); replace the tables with --replace", e.Capture, cmp.Or(e.Options, "none"))
 		case more && !replace:
-			return nil, fmt.Errorf("capture=%s has this file and others; give them too, or replace the tables with --replace", e.Capture)
+			return nil, fmt.Errorf("capture=%s has this file and others; give all of them, or replace the tables with --replace", e.Capture)
 		}
 		old = append(old, e)
 	}

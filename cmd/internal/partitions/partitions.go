@@ -46,10 +46,10 @@ func (f *Flags) Define(cmd *cobra.Command) {
 	f.DefineDecoding(cmd)
 	f.DefinePorts(cmd)
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "replace captures that have other contents or options under the same name")
-	cmd.Flags().BoolVar(&f.remove, "remove", false, "take the rows of the named captures out of the tables")
+	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove the rows of the named captures")
 	cmd.Flags().BoolVar(&f.compact, "compact", false, "join the files of small captures, so that engines open fewer")
 	cmd.Flags().Var(&f.shard, "shard", "write part `I/N` of the captures: 0/4 to 3/4 for four programs")
-	f.views.Define(cmd, "views", "", "print the tables and more as views in the SQL of an engine", "", "duckdb", "clickhouse")
+	f.views.Define(cmd, "views", "", "print views of the tables in the SQL of an engine", "", "duckdb", "clickhouse")
 	cmd.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "read `N` captures at a time (0 = automatic)")
 }
 

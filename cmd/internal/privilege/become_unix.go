@@ -19,7 +19,7 @@ func (u *User) become() error {
 		return err
 	}
 	if syscall.Setuid(0) == nil || syscall.Getuid() != u.uid || syscall.Geteuid() != u.uid || syscall.Getegid() != u.gid {
-		return errors.New("root could not be given up")
+		return errors.New("couldn't give up root")
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func chooseAsUser(name string) (*User, error) {
 	if u, err := user.Current(); name == "" || err == nil && (name == u.Username || name == u.Uid) {
 		return &User{}, nil
 	}
-	return nil, fmt.Errorf("-Z %s: only root can become another user; leave -Z out", name)
+	return nil, fmt.Errorf("-Z %s: only root can become another user; drop -Z", name)
 }
 
 // of returns a user of the system. Root stays root.

@@ -181,7 +181,7 @@ func (p *Proxy) Greet() {
 		p.Impair.greet(p.Log)
 	}
 	if !at.Addr().IsLoopback() {
-		p.Log.Say("other computers can reach %s through this one, too", p.target)
+		p.Log.Say("other computers can also reach %s through this one", p.target)
 	}
 }
 
@@ -549,7 +549,7 @@ func (p *Proxy) moved(r resolution) {
 	defer p.mu.Unlock()
 	p.resolving = false
 	if r.err != nil {
-		p.Log.Say("no answer from %s, and its address cannot be found: %s", p.target, r.err.Error())
+		p.Log.Say("no answer from %s, and its name has no address now: %s", p.target, r.err.Error())
 		return
 	}
 	if slices.Contains(r.hosts, p.host) {
@@ -576,10 +576,10 @@ func (p *Proxy) sayTrouble() {
 		}
 	case refusals > 0:
 		p.trouble = true
-		p.Log.Say("%s: nobody listens there; clients can join once the host runs", p.target)
+		p.Log.Say("%s: nothing listens there; clients can join once the host runs", p.target)
 	case fails:
 		p.trouble = true
-		p.Log.Say("datagrams cannot be sent: %s", (*p.stats.sendError.Load()).Error())
+		p.Log.Say("can't send datagrams: %s", (*p.stats.sendError.Load()).Error())
 	}
 }
 

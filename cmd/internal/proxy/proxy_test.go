@@ -418,9 +418,9 @@ func TestSayTrouble(t *testing.T) {
 		p.everySecond(time.Duration(n) * time.Second)
 	}
 	p.Log.Close()
-	const refused = "bcdissect: 192.0.2.1:22101: nobody listens there; clients can join once the host runs\n"
+	const refused = "bcdissect: 192.0.2.1:22101: nothing listens there; clients can join once the host runs\n"
 	const again = "bcdissect: 192.0.2.1:22101 answers again\n"
-	if want := refused + again + "bcdissect: datagrams cannot be sent: no space left\n" + again + refused; said.String() != want {
+	if want := refused + again + "bcdissect: can't send datagrams: no space left\n" + again + refused; said.String() != want {
 		t.Errorf("got %q, want %q", said.String(), want)
 	}
 }

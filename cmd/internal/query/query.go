@@ -209,9 +209,9 @@ func verdict(r *Result, odd *part, refused error, o Options) error {
 	}
 	switch {
 	case r.Reply.Parts() > 0:
-		return fmt.Errorf("the answer is incomplete: %d of its datagrams came (%s); try again, or use a longer --timeout", r.Reply.Parts(), tries)
+		return fmt.Errorf("the answer is incomplete: got %d of its datagrams (%s); try again, or use a longer --timeout", r.Reply.Parts(), tries)
 	case odd != nil:
-		return fmt.Errorf("answers with %d bytes that are no GameSpy reply (%s); is that port a game's?", len(odd.datagram), tries)
+		return fmt.Errorf("answers with %d bytes, which are not a GameSpy reply (%s); is that port a game's?", len(odd.datagram), tries)
 	case refused != nil:
 		if o := (*net.OpError)(nil); errors.As(refused, &o) {
 			refused = o.Err

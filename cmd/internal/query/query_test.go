@@ -106,7 +106,7 @@ func TestAll(t *testing.T) {
 		{2, true, ""},
 		{3, false, "no answer (3 queries of 200ms each)"},
 		{3, false, "answers with 3 bytes that are no GameSpy reply"},
-		{3, false, "the answer is incomplete: 1 of its datagrams"},
+		{3, false, "the answer is incomplete: got 1 of its datagrams"},
 		{3, false, "answers with 5 bytes that are no GameSpy reply"},
 		{1, true, "its answer is empty"},
 		{1, true, `is a server of another game, "quake"`},

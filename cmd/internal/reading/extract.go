@@ -63,7 +63,7 @@ func (e *Extract) Check(f *cli.Common, cmd *cobra.Command) (withReport bool, err
 		return true, nil
 	}
 	if e.annotate && e.format.Value != "pcapng" {
-		return false, errors.New("--annotate: needs the form pcapng; leave -F out")
+		return false, errors.New("--annotate: works only with pcapng; drop -F")
 	}
 	e.decrypt = e.decrypt || e.annotate
 	for _, name := range []string{"format", "output", "fields", "verbose", "hex", "payload"} {
@@ -274,7 +274,7 @@ func (x *extraction) survey() error {
 		}
 	}
 	if clear > 0 && clear < len(x.sections) && !x.decrypt {
-		return errors.New("some of these captures are deciphered, and some are not; add --decrypt")
+		return errors.New("some of these captures are deciphered and others are not; add --decrypt")
 	}
 	return nil
 }
@@ -340,9 +340,9 @@ func (x *extraction) summary(all capture.Stats, job *extract.Job) {
 		say(plural.Form(left, "%s: %d {datagram in IP fragments stays|datagrams in IP fragments stay} enciphered"), name, left)
 	}
 	if c.Lacking > 0 {
-		say(plural.Form(c.Lacking, "%s: %d {frame|frames} left out: too large, or of an interface that is not described"), name, c.Lacking)
+		say(plural.Form(c.Lacking, "%s: %d {frame|frames} dropped: too large, or of an interface that is not described"), name, c.Lacking)
 	}
 	if c.Blocks > 0 {
-		say(plural.Form(c.Blocks, "%s: %d {block|blocks} left out: too large"), name, c.Blocks)
+		say(plural.Form(c.Blocks, "%s: %d {block|blocks} dropped: too large"), name, c.Blocks)
 	}
 }

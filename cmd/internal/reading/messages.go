@@ -57,7 +57,7 @@ func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 		return err
 	}
 	if m.brief && (m.verbose || m.hex) {
-		return errors.New("--brief: shows no fields or bytes; leave -V and -x out")
+		return errors.New("--brief: shows no fields or bytes; drop -V and -x")
 	}
 	if m.brief {
 		f.EachOnce()
@@ -68,7 +68,7 @@ func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	switch f.Format.Value {
 	case "json":
 		if m.form.JSON = len(f.Columns) > 0; m.form.JSON && m.payload {
-			return errors.New("--payload: no effect with -e; choose the key by -e payload")
+			return errors.New("--payload: no effect with -e; add -e payload")
 		}
 	case "fields":
 		m.form = csv.Form{Separator: '\t', NoHeader: true, Quote: csv.QuoteNone, Raw: true}

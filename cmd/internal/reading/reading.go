@@ -166,7 +166,7 @@ func (r *reading) judged(c *reader) error {
 	case c.pipeline.Stats().Malformed > 0:
 		return &cli.StatusError{Code: cli.ExitMalformed, Err: errors.New("some of the traffic was malformed (--strict)")}
 	case c.verify != nil && c.verify.Differ > 0:
-		return &cli.StatusError{Code: cli.ExitMalformed, Err: errors.New("some of the traffic is not encoded again as it was (--strict)")}
+		return &cli.StatusError{Code: cli.ExitMalformed, Err: errors.New("some of the traffic encodes to other bytes (--strict)")}
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func (l *Reel) Save(name string, frames *extract.Frames) (done string, err error
 	}
 	done = fmt.Sprintf("%s: %s written", name, plural.Count(written, "datagram"))
 	if left > 0 {
-		done += fmt.Sprintf(", %d with IPv6 left out", left)
+		done += fmt.Sprintf(", %d with IPv6 dropped", left)
 	}
 	return done, err
 }

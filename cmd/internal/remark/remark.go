@@ -16,8 +16,8 @@ func Of(c *capture.Stats) []string {
 			all = append(all, fmt.Sprintf("%d %s", n, fmt.Sprintf(plural.Form(n, format), args...)))
 		}
 	}
-	say(c.MoreRemarks, "more {remark on logs was|remarks on logs were} left out")
-	say(c.Other.Unsent, "{datagram of a log was left out: sending it|datagrams of a log were left out: sending them} failed")
+	say(c.MoreRemarks, "more {remark on logs was|remarks on logs were} dropped")
+	say(c.Other.Unsent, "{datagram of a log was skipped: the log says that sending it|datagrams of a log were skipped: the log says that sending them} failed")
 	for _, l := range c.Other.Links {
 		say(l.Frames, "{frame was|frames were} skipped: link type %d is not supported", l.Type)
 	}

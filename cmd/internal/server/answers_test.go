@@ -42,7 +42,7 @@ func TestLoadAnswers(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                                "there are no hashes in it",
+		"":                                "it has no hashes; write lines such as F8A0A768 scripts/App.pyc",
 		"F8A0A768 scripts/Other.pyc":      "line 1: scripts/Other.pyc: the game asks for no such file",
 		"F8A0A768 elsewhere/App.pyc":      "the game asks for no such file",
 		"nonsense":                        "want a hash and a path",

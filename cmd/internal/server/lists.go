@@ -114,7 +114,7 @@ func LoadChecksums(name string) (checksumList, error) {
 	err := hashLines(name, func(path string, hash uint32) error {
 		switch {
 		case strings.HasSuffix(path, "/"):
-			return fmt.Errorf("%s: this is a directory; a host compares files", path)
+			return fmt.Errorf("%s: is a directory; name a file", path)
 		case !list.add(path, hash):
 			return fmt.Errorf("%s: the game asks for no file there; it asks for those in scripts, scripts/ships, scripts/mainmenu and scripts/Multiplayer", path)
 		}
@@ -141,7 +141,7 @@ func hashLines(name string, take func(path string, hash uint32) error) error {
 	return err
 }
 
-var errNoHashes = errors.New("there are no hashes in it")
+var errNoHashes = errors.New("it has no hashes; write lines such as F8A0A768 scripts/App.pyc")
 
 // add adds a file; it reports whether it is in a directory that clients are
 // asked for.

@@ -138,7 +138,7 @@ func (s *Server) publish() {
 	for reason, n := range s.drops(&is.Stats) {
 		value("drops_total", "reason", reason, float64(n))
 	}
-	single("unrecorded_total", "counter", "Datagrams that were left out of recording and report.", float64(s.skipped+s.unnoted))
+	single("unrecorded_total", "counter", "Datagrams that recording and report dropped.", float64(s.skipped+s.unnoted))
 	family("events_total", "counter", "Events, by kind.")
 	for kind, n := range is.Stats.Events {
 		value("events_total", "kind", relay.EventKind(kind).String(), float64(n))

@@ -341,7 +341,7 @@ func (s *Server) reread(now time.Time) {
 		s.Log.Say("the bans stay as they were: %s", err.Error())
 		return
 	}
-	s.Log.Say(plural.Form(len(s.Bans.list), "%d {ban|bans} read from %s, %d put out"), len(s.Bans.list), s.Bans.File, s.Host.Recheck(now))
+	s.Log.Say(plural.Form(len(s.Bans.list), "%d {ban|bans} read from %s, %d removed from the game"), len(s.Bans.list), s.Bans.File, s.Host.Recheck(now))
 }
 
 // Event logs an event of the host, at a rate that people can read.

@@ -38,7 +38,7 @@ func Target(what, text string, remote bool) (netip.AddrPort, error) {
 	addr, err := net.ResolveUDPAddr("udp", text)
 	if err != nil {
 		if noName := (*net.DNSError)(nil); errors.As(err, &noName) {
-			return netip.AddrPort{}, fmt.Errorf("%s %s: there is no host of that name; check its spelling", what, text)
+			return netip.AddrPort{}, fmt.Errorf("%s %s: no host has that name; check its spelling", what, text)
 		}
 		return netip.AddrPort{}, fmt.Errorf("%s %s: give the address of a host as HOST:PORT, with a port from 1 to 65535", what, text)
 	}
@@ -173,7 +173,7 @@ func (s *Stage) Failure() error {
 	case !s.heard:
 		return s.silent()
 	case !s.performer.Accepted:
-		return fmt.Errorf("%v answers, but accepts no client: is a host of the game running there, and has it room?", s.to)
+		return fmt.Errorf("%v answers, but accepts no client: is it a host of the game, and does it have room?", s.to)
 	case quiet >= lastWords:
 		return fmt.Errorf("%v fell silent %.1f seconds before the end: has it crashed? The report is of the time before", s.to, quiet.Seconds())
 	case s.performer.Dropped > 0:

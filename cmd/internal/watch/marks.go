@@ -74,7 +74,7 @@ func readMarks(name string) (marksFile, error) {
 	case err != nil:
 		return m, cli.PlainPath(filepath.Base(name), err)
 	case len(b) > maxMarksFile || json.Unmarshal(b, &m) != nil || m.MarksOf == "":
-		return marksFile{}, fmt.Errorf("%s is no file of marks; move it away", filepath.Base(name))
+		return marksFile{}, fmt.Errorf("%s is not a file of marks; move it away", filepath.Base(name))
 	}
 	m.Marks = slices.DeleteFunc(m.Marks, func(k browser.Mark) bool { return k.Frame < 0 || k.Message < 0 })
 	return m, nil

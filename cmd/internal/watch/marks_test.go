@@ -63,14 +63,14 @@ func TestMarksLast(t *testing.T) {
 func TestOtherMarks(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.pcap")
 	for text, why := range map[string]string{
-		"":                       "a.pcap.marks.json is no file of marks",
-		"[]":                     "no file of marks",
-		"{}":                     "no file of marks",
-		`{"marks_of":"a.pcap"`:   "no file of marks",
+		"":                       "a.pcap.marks.json is not a file of marks",
+		"[]":                     "not a file of marks",
+		"{}":                     "not a file of marks",
+		`{"marks_of":"a.pcap"`:   "not a file of marks",
 		`{"marks_of":"a","x":1}`: "the marks of another capture",
 		`{"marks_of":"a.pcap","begins":"2002-03-01T20:00:01Z","marks":[]}`:            "the marks of another capture",
-		`{"marks_of":"a.pcap","begins":"2002-03-01T20:00:01Z","marks":[{"frame":{}}]`: "no file of marks",
-		strings.Repeat(" ", maxMarksFile+1):                                           "no file of marks",
+		`{"marks_of":"a.pcap","begins":"2002-03-01T20:00:01Z","marks":[{"frame":{}}]`: "not a file of marks",
+		strings.Repeat(" ", maxMarksFile+1):                                           "not a file of marks",
 	} {
 		if err := os.WriteFile(name+marksSuffix, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func screen(program string, s cli.Streams, names []string) (keys io.Reader, out 
 	}
 	tty, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%s: no terminal to take keys from", program)
+		return nil, nil, nil, fmt.Errorf("%s: no terminal to read keys from; run it in a terminal", program)
 	}
 	return tty, out, func() { _ = tty.Close() }, nil
 }

@@ -153,12 +153,12 @@ func (e *extcap) options(w io.Writer) error {
 	if e.reload != "" {
 		return nil
 	}
-	return say(w, `arg {number=1}{call=--port}{display=Port of the host}{type=string}{tooltip=Several with commas; empty: the game is recognised by content}
+	return say(w, `arg {number=1}{call=--port}{display=Port of the host}{type=string}{tooltip=Several with commas. If empty, the game is recognised by content}
 arg {number=2}{call=--dialect}{display=Dialect}{type=selector}{tooltip=How all senders write messages}
 value {arg=2}{value=auto}{display=Recognise it}{default=true}
 value {arg=2}{value=stock}{display=Original game}
 value {arg=2}{value=openbc}{display=OpenBC}
-arg {number=3}{call=--no-updates}{display=Hide ship updates}{type=boolflag}{default=false}{tooltip=Leave out frames that hold nothing but updates of ships}`)
+arg {number=3}{call=--no-updates}{display=Hide ship updates}{type=boolflag}{default=false}{tooltip=Hide frames that hold only updates of ships}`)
 }
 
 // chooseInterface lists the interfaces of the system.
@@ -292,7 +292,7 @@ func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	}
 	_ = live.Close() // so that the counters are complete
 	if c := live.Counters(); c.Overflowed > 0 {
-		fmt.Fprintf(s.Err, plural.Form(c.Overflowed, "bcdissect: %d {packet was|packets were} left out: Wireshark is too slow\n"), c.Overflowed)
+		fmt.Fprintf(s.Err, plural.Form(c.Overflowed, "bcdissect: %d {packet was|packets were} lost: Wireshark is too slow\n"), c.Overflowed)
 	}
 	if errors.Is(err, io.EOF) || cli.IsClosedPipe(err) { // it was ended
 		return nil

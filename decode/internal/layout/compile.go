@@ -203,7 +203,7 @@ func (c *compiler) nested(def *Field, f *field, where string, s *scope, more boo
 	}
 	c.inList--
 	if f.least = least(f.fields); f.least == 0 {
-		return fault(at(""), "%s: an element needs a field that is always there and has bytes of its own", where)
+		return fault(at(""), "%s: an element needs a field that is always there and has bytes", where)
 	}
 	return nil
 }

@@ -222,7 +222,7 @@ func (m *Message) harmless(s *decode.Spec) *Error {
 		case !known:
 			return fault(m.Lines.at("harmless"), "message %s: harmless: there is no field %q%s", m.Name, name, names.DidYouMean(name, all))
 		case !keeps:
-			return fault(m.Lines.at("harmless"), "message %s: harmless: %s is no number; texts, bytes, addresses and hash32 are never copied", m.Name, name)
+			return fault(m.Lines.at("harmless"), "message %s: harmless: %s is not a number; texts, bytes, addresses and hash32 are never copied", m.Name, name)
 		}
 	}
 	return nil

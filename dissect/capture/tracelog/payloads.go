@@ -77,7 +77,7 @@ func (p *payloads) ended(some int, err error) error {
 		return err
 	}
 	if some > 0 {
-		p.remark(fmt.Sprintf("the last record is cut short: its %d bytes are left out", some))
+		p.remark(fmt.Sprintf("the last record is cut short: skipped its %d bytes", some))
 		p.offset += int64(some)
 	}
 	return io.EOF

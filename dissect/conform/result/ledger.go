@@ -83,8 +83,8 @@ var (
 	RuleLoading   = &decode.Rule{Name: "copies-while-loading", Text: "passes messages on to players that are still loading; the stock host waits until they are ready"}
 	RuleObjects   = &decode.Rule{Name: "objects-while-loading", Text: "sends a newcomer the ships with the Settings; the stock host sends them when the newcomer is ready"}
 	RulePriority  = &decode.Rule{Name: "class-of-copies", Text: "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host copies both from the original"}
-	RuleNames     = &decode.Rule{Name: "names-not-passed-on", Text: "tells nobody the names of others; the stock host passes NameChange on to everybody"}
-	RuleLeave     = &decode.Rule{Name: "leave-not-passed-on", Text: "tells of a leave with game messages of its own; the stock host passes Disconnect on, names the player, and lets the ship explode"}
+	RuleNames     = &decode.Rule{Name: "names-not-passed-on", Text: "tells no client the names of others; the stock host passes NameChange on to all"}
+	RuleLeave     = &decode.Rule{Name: "leave-not-passed-on", Text: "announces a leave with other game messages; the stock host passes Disconnect on, names the player, and lets the ship explode"}
 	RuleFragments = &decode.Rule{Name: "fragments-in-order-only", Text: "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
 	RuleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when the newcomer is ready"}
 	RuleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the newest ship of the object's owner; the stock host sends that object or nothing"}

@@ -264,7 +264,7 @@ func (t *T) loaded() (*client, error) { return t.loadedAs("") }
 // opens says why no client needs to try to connect, nil if one may be let in.
 func (t *T) opens() error {
 	if !t.r.connected && t.r.denied >= mostTurned {
-		return skip("nobody could connect: %s", t.r.why)
+		return skip("no client could connect: %s", t.r.why)
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func (t *T) closed(c *client) error {
 	if limit, ok := number(reply, "maxplayers"); !ok || n >= limit {
 		return nil
 	}
-	t.r.dead = "the host lets nobody in any more"
+	t.r.dead = "the host lets no client in any more"
 	return t.proves(fmt.Sprintf("the next client to be let in: by numplayers %d are in the game, and others have left", n), t.r.why, said(reply), c.all())
 }
 
@@ -394,7 +394,7 @@ func (t *T) refusal(c *client) bool {
 
 // noEntry is the result of a case that needs a client in the game, if the host has let in none.
 func (t *T) noEntry() error {
-	return &other{verdict: Skip, why: "nobody could join: " + t.r.why, noEntry: true}
+	return &other{verdict: Skip, why: "no client could join: " + t.r.why, noEntry: true}
 }
 
 // renamed returns the settings that give the client another name, nil if there are none.

@@ -210,9 +210,9 @@ func (f *fuzzer) stopped() string {
 	case f.r.stopped() || f.r.alive() && f.failures < tries:
 		return ""
 	case f.failures >= tries:
-		return "the host lets nobody in any more"
+		return "the host lets no client in any more"
 	case f.r.d.Refused() != nil:
-		return "the host answers no more: nobody listens at its port"
+		return "the host answers no more: nothing listens at its port"
 	}
 	return "the host answers no more"
 }

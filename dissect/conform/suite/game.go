@@ -53,7 +53,7 @@ func (s *sample) forwarded() bool { return catalog().Lookup(s.op).Relay == decod
 func (s *sample) toCase() Case {
 	spec, code, name := catalog().Lookup(s.op), fmt.Sprintf("%02X", uint8(s.op)), called(s.op)
 	c := Case{
-		ID: "N-" + code, Title: name + " not passed on", Rule: name + " from a client is passed on to nobody.",
+		ID: "N-" + code, Title: name + " not passed on", Rule: name + " from a client is not passed on.",
 		Source: "docs/protocol.md, Copies", Grade: s.grade, players: 3, run: func(t *T) { notPassedOn(t, s.op, s.bodies[0]) },
 	}
 	switch {
@@ -157,7 +157,7 @@ func notPassedOn(t *T, op decode.Opcode, text string) {
 		plain = plain && len(list) == copies && copies <= 1
 		found = append(found, list...)
 	}
-	t.proveKnown(len(found) == 0, plain, fmt.Sprintf("%s at nobody", called(op)), found)
+	t.proveKnown(len(found) == 0, plain, fmt.Sprintf("%s at no client", called(op)), found)
 }
 
 func chatToAll(t *T) {

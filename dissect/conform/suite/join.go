@@ -299,7 +299,7 @@ func announced(t *T) {
 			}
 			list = list.where(func(m *message) bool { return !slices.Contains(present, m) })
 		}
-		t.expect(len(list) == 1 && players[list[0]] == t.c.ID, fmt.Sprintf("one PlayerAnnounce (17) with id %d at everybody", t.c.ID), o.games(msg.OpPlayerAnnounce))
+		t.expect(len(list) == 1 && players[list[0]] == t.c.ID, fmt.Sprintf("one PlayerAnnounce (17) with id %d at all clients", t.c.ID), o.games(msg.OpPlayerAnnounce))
 		t.show(list[0].frame)
 	}
 	t.expectKnown(len(present) == 0, len(present) == len(t.p), "no PlayerAnnounce (17) for those who were there", present)
@@ -397,7 +397,7 @@ func nameTaken(t *T) {
 	m := c.renamed()
 	t.expectKnown(m != nil && len(m.NewName) > 0, m == nil && oddSettings(list[0].Body) == "", "Settings (00) with a new name", list)
 	for _, o := range t.p {
-		t.expect(!strings.EqualFold(wire.WideText(m.NewName).Raw(), o.name), "a name that nobody has", list)
+		t.expect(!strings.EqualFold(wire.WideText(m.NewName).Raw(), o.name), "a name that no player has", list)
 	}
 	t.show(list[0].frame)
 }
@@ -478,7 +478,7 @@ func password(t *T) {
 		}
 	}
 	boots := c.boots()
-	need(len(c.in) > 0 || t.r.connected || t.r.denied < mostTurned, "nobody could connect: %s", t.r.why)
+	need(len(c.in) > 0 || t.r.connected || t.r.denied < mostTurned, "no client could connect: %s", t.r.why)
 	t.expect(len(boots) > 0 && boots[0].boots(transport.BootPassword, transport.UnassignedPeer) && len(c.accepts()) == 0, "BootPlayer with the reason wrong password (2) and id FF, 04 07 C0 00 00 02 FF", c.all())
 	t.show(boots[0].frame)
 	o := must(t.stranger())

@@ -128,7 +128,7 @@ func number(reply *gamespy.Reply, key string) (n int, ok bool) {
 
 func queryInGame(t *T) {
 	after, reply, err := t.counted()
-	t.expect(err == nil, "an answer while somebody plays")
+	t.expect(err == nil, "an answer while a client plays")
 	t.expect(after == t.before+1, fmt.Sprintf("numplayers %d, one more than before the join", t.before+1), said(reply))
 	t.expect(slices.Contains(reply.Players(), wire.Untrusted(t.c.name)), "the name "+t.c.name+" among the players", said(reply))
 	t.plausible(after, reply)

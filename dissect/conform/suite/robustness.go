@@ -101,7 +101,7 @@ func oddSizes(t *T) {
 // playersStay is about all clients that stayed from case to case.
 func playersStay(t *T) {
 	t.r.notice()
-	happened(t.r.stayed, "nobody was in the game from case to case")
+	happened(t.r.stayed, "no client was in the game from case to case")
 	t.proveNone("all clients in the game until they leave", t.r.putOut)
 }
 

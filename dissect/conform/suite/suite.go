@@ -209,7 +209,7 @@ func (c *Case) say(line string) {
 	case "openbc":
 		c.OpenBC, c.OpenBCSource = text, "docs/conform.md, An OpenBC server, case by case"
 	default:
-		panic("suite: " + c.ID + " has a line that nobody knows: " + line)
+		panic("suite: " + c.ID + " has a line that is unknown: " + line)
 	}
 }
 

@@ -722,7 +722,7 @@ func unknownOpcode(t *T) {
 	}
 	t.expect(t.until(t.soon(), func() bool { return slices.ContainsFunc(t.p[0].out, acked) }), "an acknowledgement of the message with opcode CD")
 	t.settle(t.p[0], t.p...)
-	t.none("the message with opcode CD at nobody", gamesOf(t.p, decode.Opcode(body[0])))
+	t.none("the message with opcode CD at no client", gamesOf(t.p, decode.Opcode(body[0])))
 }
 
 func withoutID(t *T) {

@@ -389,7 +389,7 @@ func TestSelector(t *testing.T) {
 	}
 	type row struct{ Map, Length, Kills, Result string }
 	rows := eval[[]row](p, `[...document.querySelectorAll(".evenings tbody tr")].map((r) => [...r.cells].map((c) => c.textContent)).map((c) => ({ Map: c[2], Length: c[3], Kills: c[5], Result: c[6] }))`)
-	if want := []row{{"Multi3", "1:24", "0", "Draw: the teams were equal"}, {"Multi1", "0:11", "0", "Unknown: nobody scored"}}; !slices.Equal(rows, want) {
+	if want := []row{{"Multi3", "1:24", "0", "Draw: the teams were equal"}, {"Multi1", "0:11", "0", "Unknown: no player scored"}}; !slices.Equal(rows, want) {
 		t.Errorf("the matches are %v, not %v", rows, want)
 	}
 	p.do(chromedp.Click(chromedp.CSS(".evenings tr:nth-child(2) button")))

@@ -30,11 +30,11 @@ type Flags struct {
 func (f *Flags) Define(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&f.write, "write", "w", "", "write to this `FILE`; without it the last argument names the file")
+	fl.StringVarP(&f.write, "write", "w", "", "write to this `FILE` (default the last argument)")
 	fl.BoolVar(&f.force, "force", false, "overwrite a file that is not empty")
-	fl.StringVar(&f.key, "key", "", "`FILE` with a key, which is created if there is none: the same key gives the same pseudonyms")
-	fl.BoolVar(&f.keepChat, "keep-chat", false, "keep lines of chat, but for the names of players in them")
-	fl.BoolVar(&f.keepRest, "keep-undecoded", false, "keep bytes that do not decode, which may hold anything")
+	fl.StringVar(&f.key, "key", "", "`FILE` with the key that chooses the pseudonyms, created if it is missing")
+	fl.BoolVar(&f.keepChat, "keep-chat", false, "keep lines of chat, except names of players in them")
+	fl.BoolVar(&f.keepRest, "keep-undecoded", false, "keep bytes that cannot be decoded, whatever they hold")
 	f.DefinePorts(cmd)
 	f.DefineDecoding(cmd)
 }
