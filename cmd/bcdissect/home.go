@@ -52,11 +52,15 @@ func serveHome(s cli.Streams, folder string, names []string) (err error) {
 	if dir, err := os.UserConfigDir(); err == nil { // without such a folder no server is remembered
 		o.Servers = filepath.Join(dir, "bcdissect", "servers.txt")
 	}
+	view, err := site.New(nil)
+	if err != nil {
+		return cli.Failed(err)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return cli.Failed(cli.Plain(err))
 	}
-	h, err := home.New(l, s.Err, o)
+	h, err := home.New(l, s.Err, view, o)
 	if err != nil {
 		_ = l.Close() // nothing was accepted
 		return cli.Failed(err)

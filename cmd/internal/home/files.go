@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/extract"
 	"github.com/bcdissect/bcdissect/cmd/internal/sample"
 	"github.com/bcdissect/bcdissect/cmd/internal/viewer"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -23,28 +25,49 @@ import (
 // mostFiles bounds the list of recordings.
 const mostFiles = 200
 
-// A file is a recording in the list.
+// A file is a recording in the list. Several names are the parts of a ring buffer.
 type file struct {
-	Name  string `json:"name"`
-	Shown string `json:"shown"` // the name without control characters
-	Bytes int64  `json:"bytes"`
-	Time  int64  `json:"time"` // of the last change, in milliseconds since 1970
+	Names []string `json:"names"`
+	Shown string   `json:"shown"` // the name without control characters
+	Bytes int64    `json:"bytes"`
+	Time  int64    `json:"time"` // of the last change, in milliseconds since 1970
 }
 
 // captureName matches the names of captures.
 var captureName = regexp.MustCompile(`(?i)\.(pcap|pcapng|cap)(\.gz|\.zst)?$`)
 
+// partName matches the names of ring buffer files: a number, a time, and what all have.
+var partName = regexp.MustCompile(`^(.*)_([0-9]{5})_([0-9]{14})(\.[^.]*(?:\.[^.]*)?)$`)
+
 // recordings lists the folder, the latest first, and counts what it leaves out.
 func (h *Home) recordings() (all []file, more int) {
 	entries, _ := os.ReadDir(h.folder) // there may be no folder yet
+	order := func(e os.DirEntry) string { return partName.ReplaceAllString(e.Name(), "$1$4/$3") }
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(order(a), order(b)) })
 	all = []file{}
+	before := "" // of the part that the next one would continue: what all parts have, and the next number
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && captureName.MatchString(e.Name()) {
-			all = append(all, file{e.Name(), report.Escape(e.Name()), info.Size(), info.ModTime().UnixMilli()})
+		if err != nil || !info.Mode().IsRegular() || !captureName.MatchString(e.Name()) {
+			continue
 		}
+		f := file{[]string{e.Name()}, report.Escape(e.Name()), info.Size(), info.ModTime().UnixMilli()}
+		m := partName.FindStringSubmatch(e.Name())
+		if m == nil {
+			all = append(all, f)
+			continue
+		}
+		number, _ := strconv.Atoi(m[2]) // five digits
+		place := func(number int) string { return fmt.Sprintf("%s%s/%d", m[1], m[4], number) }
+		if before == place(number) {
+			first := &all[len(all)-1]
+			first.Names, first.Bytes, first.Time = append(first.Names, e.Name()), first.Bytes+f.Bytes, max(first.Time, f.Time)
+		} else {
+			all = append(all, f)
+		}
+		before = place(number + 1)
 	}
-	slices.SortStableFunc(all, func(a, b file) int { return int(min(max(b.Time-a.Time, -1), 1)) })
+	slices.SortStableFunc(all, func(a, b file) int { return cmp.Compare(b.Time, a.Time) })
 	if len(all) > mostFiles {
 		all, more = all[:mostFiles], len(all)-mostFiles
 	}
@@ -106,8 +129,7 @@ func check(path string) error {
 	return nil
 }
 
-// open opens captures together: the parts of a recording in their order, and each
-// once.
+// open opens captures together: the parts of a recording as one, and each once.
 func (h *Home) open(names []string) (*opening, error) {
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return unquote(name) == "" }) {
 		return nil, errors.New("choose a recording, or type or paste the path of a capture")
@@ -117,14 +139,55 @@ func (h *Home) open(names []string) (*opening, error) {
 	if len(good) == 0 {
 		return nil, errors.New(strings.Join(remarks, "\n"))
 	}
-	groups, copies := dissect.Recordings(dissect.Config{}, good)
+	whole, copies, err := h.whole(good)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range good {
 		if first, ok := copies[name]; ok {
 			o.Remarks = append(o.Remarks, report.Escape(fmt.Sprintf("%s has the same bytes as %s; it counts once", filepath.Base(name), filepath.Base(first))))
 		}
 	}
-	o.View = "view/" + h.view.Add(slices.Concat(groups...))
+	o.View = "view/" + h.view.Add(whole)
 	return o, nil
+}
+
+// whole returns a capture for each recording. Parts are joined in a new file: the page
+// for captures shows the matches of each file.
+func (h *Home) whole(names []string) (whole []string, copies map[string]string, err error) {
+	groups, copies := dissect.Recordings(dissect.Config{}, names)
+	for _, parts := range groups {
+		name := parts[0]
+		if len(parts) > 1 {
+			if name, err = h.join(parts); err != nil {
+				return nil, nil, err
+			}
+		}
+		whole = append(whole, name)
+	}
+	return whole, copies, nil
+}
+
+// join writes the parts of a recording to a file.
+func (h *Home) join(parts []string) (name string, err error) {
+	dir, err := h.scratch()
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Base(parts[0])
+	name = filepath.Join(dir, fmt.Sprintf("%s and %d more.pcapng", captureName.ReplaceAllString(base, ""), len(parts)-1))
+	var o extract.Options
+	if o.Sections, err = extract.Sections(parts, nil, nil); err != nil {
+		return "", err
+	}
+	job, err := extract.New(o, func(o capture.CopyOptions) (*capture.Copy, error) { return capture.CreateCopy(name, false, o) })
+	if err == nil {
+		_, _, err = job.Run(parts, nil, func(*capture.Series) {}) // damage is told by the page for captures
+	}
+	if err != nil {
+		return "", fmt.Errorf("the parts of %s could not be joined: %w", base, cli.Plain(err))
+	}
+	return name, nil
 }
 
 // Open opens the captures that were named when the program was started.
@@ -215,19 +278,27 @@ type copied struct {
 // anonymous writes an anonymous copy of a capture to the folder of recordings.
 func (h *Home) anonymous(names []string) (*copied, error) {
 	good, remarks := h.captures(names)
-	if len(good) != 1 {
-		return nil, errors.New(strings.Join(append(remarks, "choose one recording"), "\n"))
+	if len(remarks) > 0 {
+		return nil, errors.New(strings.Join(remarks, "\n"))
+	}
+	whole, _, err := h.whole(good)
+	if err != nil {
+		return nil, err
+	}
+	if len(whole) != 1 {
+		return nil, errors.New("choose one recording")
 	}
 	if err := h.makeFolder(); err != nil {
 		return nil, err
 	}
-	base := filepath.Base(good[0])
-	name := captureName.ReplaceAllString(base, "") + ".anonymous.pcapng"
-	draft, err := cli.CreateDraft(filepath.Join(h.folder, name), true, cli.Streams{Graceful: true})
+	base := filepath.Base(whole[0])
+	path := unused(filepath.Join(h.folder, captureName.ReplaceAllString(base, "")+".anonymous"))
+	name := filepath.Base(path)
+	draft, err := cli.CreateDraft(path, false, cli.Streams{Graceful: true})
 	if err != nil {
 		return nil, err
 	}
-	notes, err := viewer.Save(draft, viewer.Choice{Form: viewer.FormAnonymous, Name: name}, good, func(int64, int64) {})
+	notes, err := viewer.Save(draft, viewer.Choice{Form: viewer.FormAnonymous, Name: name}, whole, func(int64, int64) {})
 	if err = errors.Join(err, draft.Close()); err != nil {
 		draft.Discard()
 		return nil, err
@@ -237,4 +308,17 @@ func (h *Home) anonymous(names []string) (*copied, error) {
 	}
 	h.log.Say("an anonymous copy of %s is in %s", base, name)
 	return &copied{report.Escape(name), notes}, nil
+}
+
+// unused returns the name of a capture that is not there yet.
+func unused(prefix string) string {
+	const most = 1000 // captures of the same name
+	name := prefix + ".pcapng"
+	for n := 2; n < most; n++ {
+		if _, err := os.Lstat(name); err != nil {
+			break
+		}
+		name = fmt.Sprintf("%s (%d).pcapng", prefix, n)
+	}
+	return name
 }

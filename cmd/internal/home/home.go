@@ -66,13 +66,9 @@ type Options struct {
 	Servers string // file that remembers servers
 }
 
-// New returns a home whose page is served by a listener. Everything that the program
-// says is written to w and shown on the page.
-func New(l net.Listener, w io.Writer, o Options) (*Home, error) {
-	view, err := site.New(nil)
-	if err != nil {
-		return nil, err
-	}
+// New returns a home whose page is served by a listener, and which opens captures in a
+// view. Everything that the program says is written to w and shown on the page.
+func New(l net.Listener, w io.Writer, view *site.Site, o Options) (_ *Home, err error) {
 	said := &memory{w: w}
 	h := &Home{folder: o.Folder, servers: o.Servers, view: view, log: cli.NewLog(said, false), said: said, key: rand.Text(), host: l.Addr().String(), files: map[string][]byte{}}
 	for _, name := range []string{"index.html", "home.js", "home.css"} {

@@ -139,7 +139,7 @@ func (h *Home) write(r *recording) error {
 		return err
 	}
 	server := odd.ReplaceAllString(strings.TrimSuffix(r.server, ":"+query.DefaultPort), "-")
-	r.file = filepath.Join(h.folder, r.began.Format("2006-01-02 15.04.05 ")+server+".pcapng")
+	r.file = unused(filepath.Join(h.folder, r.began.Format("2006-01-02 15.04.05 ")+server))
 	file, err := (&cli.Recording{Name: r.file}).OpenDatagrams("", "proxy", "traffic between clients and host")
 	if err != nil {
 		return fmt.Errorf("can't record: %w", err)

@@ -2,6 +2,7 @@ package home
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,13 +19,14 @@ import (
 // mostServers bounds the servers that are remembered.
 const mostServers = 12
 
-// used returns the servers that were used before, the last one first.
+// used returns the servers that were used before, the last one first. Lines that home
+// doesn't write, with control characters, are not shown to anyone.
 func (h *Home) used() []string {
 	text, _ := os.ReadFile(h.servers) // there may be no file yet
 	all := []string{}
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && len(all) < mostServers {
-			all = append(all, report.Escape(line))
+		if line = strings.TrimSpace(line); line != "" && line == report.Escape(line) && len(all) < mostServers {
+			all = append(all, line)
 		}
 	}
 	return all
@@ -37,13 +39,27 @@ func (h *Home) remember(server string) {
 	}
 	all := slices.DeleteFunc(h.used(), func(s string) bool { return strings.EqualFold(s, server) })
 	all = append([]string{server}, all...)
-	err := os.MkdirAll(filepath.Dir(h.servers), 0o700)
-	if err == nil {
-		err = os.WriteFile(h.servers, []byte(strings.Join(all[:min(len(all), mostServers)], "\n")+"\n"), 0o600)
-	}
-	if err != nil {
+	if err := h.writeServers(all[:min(len(all), mostServers)]); err != nil {
 		h.log.Say("couldn't remember the server: %v", cli.PlainPath(h.servers, err))
 	}
+}
+
+// writeServers replaces the file at once, so that a full disk or another home loses no
+// server.
+func (h *Home) writeServers(all []string) error {
+	if err := os.MkdirAll(filepath.Dir(h.servers), 0o700); err != nil {
+		return err
+	}
+	draft, err := cli.CreateDraft(h.servers, true, cli.Streams{Graceful: true})
+	if err != nil {
+		return err
+	}
+	_, err = draft.WriteString(strings.Join(all, "\n") + "\n")
+	if err = errors.Join(err, draft.Close()); err != nil {
+		draft.Discard()
+		return err
+	}
+	return draft.Accept()
 }
 
 // An offer is a server that was found or used before.

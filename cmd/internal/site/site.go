@@ -39,10 +39,11 @@ func New(captures []string) (*Site, error) {
 	if packed == nil {
 		return nil, ErrAbsent
 	}
-	return fromZip(packed, captures)
+	return Unpack(packed, captures)
 }
 
-func fromZip(b []byte, captures []string) (*Site, error) {
+// Unpack is New with another archive of the page's files.
+func Unpack(b []byte, captures []string) (*Site, error) {
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return nil, fmt.Errorf("web: the page in this program is damaged: %w", err)

@@ -36,7 +36,7 @@ func TestSite(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "secret"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := fromZip(b.Bytes(), []string{name})
+	s, err := Unpack(b.Bytes(), []string{name})
 	if err != nil {
 		t.Fatal(err)
 	}

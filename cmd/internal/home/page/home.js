@@ -1,7 +1,7 @@
 // The page of the program. All it does is ask the program, which has the files and the
 // network.
 
-const home = { key: '', state: null, shown: {}, chosen: new Set(), busy: false };
+const home = { key: '', state: null, shown: {}, chosen: new Map(), busy: false };
 
 // Asking the program.
 
@@ -146,19 +146,19 @@ function opener() {
 }
 
 function listRecordings({ recordings, more }) {
-  for (const name of home.chosen) if (!recordings.some((f) => f.name === name)) home.chosen.delete(name);
-  const together = button('Watch the chosen ones together', () => watch([...home.chosen]), { hidden: home.chosen.size < 2, 'data-key': 'together' });
-  const choose = (e, name) => {
-    if (e.target.checked) home.chosen.add(name); else home.chosen.delete(name);
+  for (const name of home.chosen.keys()) if (!recordings.some((f) => f.names[0] === name)) home.chosen.delete(name);
+  const together = button('Watch the chosen ones together', () => watch([...home.chosen.values()].flat()), { hidden: home.chosen.size < 2, 'data-key': 'together' });
+  const choose = (e, { names }) => {
+    if (e.target.checked) home.chosen.set(names[0], names); else home.chosen.delete(names[0]);
     together.hidden = home.chosen.size < 2;
   };
   if (!recordings.length) return [h('p', { class: 'soft' }, 'There are no recordings yet. They will be listed here.')];
   return [
     h('ul', { class: 'list scroll', 'aria-label': 'Recordings', tabindex: recordings.length > 6 ? 0 : null }, recordings.map((f) => h('li', null,
-      h('input', { type: 'checkbox', 'aria-label': `Choose ${f.shown}`, checked: home.chosen.has(f.name), 'data-key': `c ${f.name}`, onchange: (e) => choose(e, f.name) }),
-      h('span', { class: 'name' }, h('bdi', null, f.shown), h('span', { class: 'soft' }, `${timeText(f.time)} · ${bytesText(f.bytes)}`)),
-      button('Watch', () => watch([f.name]), { 'aria-label': `Watch ${f.shown}`, 'data-key': `w ${f.name}` }),
-      button('Anonymous copy', () => send(f), { 'aria-label': `Make an anonymous copy of ${f.shown}`, 'data-key': `a ${f.name}` })))),
+      h('input', { type: 'checkbox', 'aria-label': `Choose ${f.shown}`, checked: home.chosen.has(f.names[0]), 'data-key': `c ${f.names[0]}`, onchange: (e) => choose(e, f) }),
+      h('span', { class: 'name' }, h('bdi', null, f.shown), h('span', { class: 'soft' }, [timeText(f.time), bytesText(f.bytes), f.names.length > 1 && `${f.names.length} parts`].filter(Boolean).join(' · '))),
+      button('Watch', () => watch(f.names), { 'aria-label': `Watch ${f.shown}`, 'data-key': `w ${f.names[0]}` }),
+      button('Anonymous copy', () => send(f), { 'aria-label': `Make an anonymous copy of ${f.shown}`, 'data-key': `a ${f.names[0]}` })))),
     more ? h('p', { class: 'soft' }, `${plural(more, 'older recording is', 'older recordings are')} in the folder only.`) : null,
     h('p', { class: 'row' }, together),
   ];
@@ -170,7 +170,7 @@ function sender() {
 }
 
 const send = (f) => work('Making an anonymous copy …', async () => {
-  const { file, notes } = await ask('anonymous', { names: [f.name] });
+  const { file, notes } = await ask('anonymous', { names: f.names });
   home.sent.replaceChildren(
     h('p', null, 'The copy is ', h('b', null, h('bdi', null, file)), '. It is in the folder with your recordings. Read below what was replaced, and send the file.'),
     h('p', { class: 'row' }, button('Open the folder', folder)),
