@@ -217,6 +217,68 @@ func testAssumedID(t *testing.T, id byte) {
 	}
 }
 
+// Connects that others write in the name of a client that counts its ids itself don't
+// throw it out. When it doesn't answer any more, a connect from its address begins anew.
+func TestAssumedForged(t *testing.T) {
+	from := netip.MustParseAddrPort("192.0.2.1:53")
+	const id = "02"
+	var n uint32
+	g := newGame(t, Config{Mode: Playable, Public: true, Random: func() uint32 { n++; return 50 + n*7919 }})
+	there := true
+	pass := func(d time.Duration) {
+		for end := g.now.Add(d); g.now.Before(end); g.now = g.now.Add(50 * time.Millisecond) {
+			g.host.Advance(g.now)
+			for {
+				to, sent, ok := g.host.Send()
+				if !ok {
+					break
+				}
+				split, err := transport.Split(cipher.Decrypt(nil, sent))
+				for to == from && there && err == nil {
+					var m transport.Message
+					if m, ok, err = split.Next(); !ok {
+						break
+					}
+					if m.Type == transport.Standard && m.HasSeq {
+						g.host.Receive(g.now, from, cipher.Encrypt(nil, fixtures.Unhex(t, fmt.Sprintf("%s 01 01 %02X 00 80", id, m.Seq))))
+					}
+				}
+			}
+		}
+	}
+	send := func(plain string) {
+		g.raw(from, fixtures.Unhex(t, plain))
+		pass(100 * time.Millisecond)
+	}
+	const connect = "FF 01 03 08 01 00 00 00 7F 00"
+	join := func() {
+		send(connect)
+		send(id + " 01 00 12 80 00 00 00 7F 00 00 01 42 00 6F 00 74 00 00 00")
+		for i, a := range answers {
+			body := fixtures.Unhex(t, a)
+			send(id + fmt.Sprintf(" 01 32 %02X 80 %02X 00 %X", 5+len(body), i, body))
+		}
+		send(id + " 01 32 07 80 05 00 2A 20")
+	}
+	join()
+	for _, forged := range []string{connect, "FF 01 03 0F C0 00 00 0A 0A 0A EF 09 09 09 09 00 00"} {
+		for range 5 {
+			send(forged)
+			pass(3 * time.Second)
+		}
+		if s := g.host.Status(); s.Playing != 1 || g.has(Replaced, "") || g.has(Left, "") {
+			t.Fatalf("after %s: %d play; %v", forged, s.Playing, g.events)
+		}
+	}
+	there = false
+	send(connect)
+	pass(2 * time.Second)
+	there = true
+	if join(); !g.has(Left, "") || g.host.Status().Playing != 1 {
+		t.Errorf("%d play; %v", g.host.Status().Playing, g.events)
+	}
+}
+
 // A connect or a disconnect that forged datagrams for does not end a session.
 func TestForgedConnect(t *testing.T) {
 	g := newGame(t, Config{Public: true, Random: func() uint32 { return 100 }})

@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -130,6 +131,13 @@ var forgeries = []aForgery{
 	{"many numbers at once", everyFive(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
 			return fill(id, func(n int) (transport.Header, []byte) { return reliable(f.next() + uint16(n)), []byte{0xEE} })
+		})
+	})},
+	{"other numbers and other rubbish all the time", tenTimes(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return fill(id, func(n int) (transport.Header, []byte) {
+				return reliable(f.next() + uint16(n)), binary.LittleEndian.AppendUint64([]byte{0xEE}, f.rand.Uint64())
+			})
 		})
 	})},
 	{"fragments", everyFive(func(f *forger) {
@@ -631,5 +639,42 @@ func TestLeaveAsked(t *testing.T) {
 	s.advance(1600*time.Millisecond, nil)
 	if !slices.ContainsFunc(s.events, func(e relay.Event) bool { return e.Kind == relay.Left && e.Addr == leaver.addr }) {
 		t.Errorf("%s has not left: %v", leaver.Name, s.events)
+	}
+}
+
+// Whoever connects in the name of a player's address, from other ports, and guesses the ids doesn't
+// take the slots that the address may have.
+func TestForgedNeighbours(t *testing.T) {
+	for _, short := range []bool{false, true} {
+		s := besiege(t, 2, relay.Config{Players: 8, PerAddress: func(netip.Addr) int { return 4 }})
+		s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+		late := s.add(false)
+		var from time.Time
+		var took time.Duration
+		s.chat(15*time.Second, func(tick int) {
+			for n := range 6 {
+				f := &forger{siege: s, victim: &chatter{player: &player{Client: late.Client, addr: netip.AddrPortFrom(late.addr.Addr(), uint16(20000+n))}}}
+				switch {
+				case tick%20 > 0:
+				case short:
+					f.write(shortConnect)
+					f.write(idle(2))
+				default:
+					f.write(f.connect())
+					f.sweep(idle)
+				}
+			}
+			if tick == 500 {
+				late.Connect(s.now)
+				from = s.now
+			}
+			if late.Phase == relaytest.Playing && took == 0 {
+				took = s.now.Sub(from)
+			}
+		})
+		s.unharmed()
+		if took == 0 || took > 2*time.Second || late.Phase != relaytest.Playing {
+			t.Errorf("OpenBC's form %v: in after %v, phase %d", short, took, late.Phase)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -21,18 +22,19 @@ import (
 // of that kind from that address only with a sign of the player: see
 // [arq.Endpoint.Challenge].
 const (
-	suspectFor     = time.Minute            // after the last wrong id
-	challengeEvery = 30 * time.Millisecond  // so that hardly a datagram of the game's leaves without a sign
-	challengeFast  = 10 * time.Millisecond  // the same until acknowledgements are repeated often
-	fastFor        = 2 * time.Second        // the game repeats an acknowledgement on its own twice, and then in other datagrams
-	answersWithin  = 900 * time.Millisecond // after the first wrong id; a client that has answered no challenge by then, when the game repeats messages, may not know how
-	challengeSlow  = time.Second            // the same while nothing comes from the player
-	slowAfter      = 2 * time.Second        // without a word
-	ghostAfter     = 2 * time.Second        // without progress in a join
-	contestedFor   = 700 * time.Millisecond // after a wrong id, how long messages of its kind are not believed of a client that answers none
-	repeatedAfter  = 500 * time.Millisecond // from a message to its repetition
-	reportedIDs    = 2                      // wrong ids; a single one may be an accident
-	forgetIDs      = 10 * time.Second       // an id that the address had before is no guess
+	suspectFor     = time.Minute             // after the last wrong id
+	challengeEvery = 30 * time.Millisecond   // so that hardly a datagram of the game's leaves without a sign
+	challengeFast  = 10 * time.Millisecond   // the same until acknowledgements are repeated often
+	fastFor        = 2 * time.Second         // the game repeats an acknowledgement on its own twice, and then in other datagrams
+	answersWithin  = 900 * time.Millisecond  // after the first wrong id; a client that has answered no challenge by then, when the game repeats messages, may not know how
+	challengeSlow  = time.Second             // the same while nothing comes from the player
+	slowAfter      = 2 * time.Second         // without a word
+	ghostAfter     = 2 * time.Second         // without progress in a join
+	contestedFor   = 700 * time.Millisecond  // after a wrong id, how long messages of its kind are not believed of a client that answers none
+	repeatedAfter  = 500 * time.Millisecond  // from a message to its repetition
+	repeatedBefore = 2500 * time.Millisecond // the same: the game's first two are one and two seconds after the copy before
+	reportedIDs    = 2                       // wrong ids; a single one may be an accident
+	forgetIDs      = 10 * time.Second        // an id that the address had before is no guess
 )
 
 // Leaves. The game's clients repeat theirs every second until it is acknowledged.
@@ -66,20 +68,22 @@ type forgery struct {
 	contested [kindCount]time.Time // when a message of each kind last came with a wrong id
 	second    time.Time            // in which looked counts
 	looked    int                  // datagrams with wrong ids that were looked into
-	refused   [refusedMost]refused // messages that were not believed
+	refused   []refused            // messages that were not believed
 	next      int                  // of them to be replaced
 }
 
 // A refused message had the right id and was not believed.
 type refused struct {
 	hash uint64
-	at   time.Time
+	at   time.Duration // since the first wrong id
 }
 
-// Bounds of what the host remembers of a forgery.
+// Bounds of what the host remembers of a forgery. A stranger can write many messages with
+// the right id, but must not have the host forget a player's within a second.
 const (
-	lookedAtMost = 16 << 10 // a second
-	refusedMost  = 32
+	lookedAtMost    = 16 << 10 // a second
+	refusedMost     = 2048
+	refusedDatagram = 8 // messages of a datagram; the game repeats one in each
 )
 
 // kinds are what a forger wants, a bit for each.
@@ -250,7 +254,8 @@ func (h *Host) awaits(p *peer, t *transport.Message) bool {
 // a client that has had no acknowledgement.
 func (h *Host) repeated(f *forgery, plain []byte, k kinds) (yes bool) {
 	split, err := transport.Split(plain)
-	for err == nil {
+	now := h.now.Sub(f.began)
+	for left := refusedDatagram; err == nil && left > 0; {
 		var m transport.Message
 		var ok bool
 		if m, ok, err = split.Next(); err != nil || !ok {
@@ -259,17 +264,20 @@ func (h *Host) repeated(f *forgery, plain []byte, k kinds) (yes bool) {
 		if !m.HasSeq || kindOf(m.Type)&k&^kindAck == 0 {
 			continue
 		}
+		left--
 		hash := fnv.New64a()
 		_, _ = hash.Write([]byte{byte(m.Type), byte(m.Seq), byte(m.Seq >> 8), m.Index}) // it never fails
 		_, _ = hash.Write(m.Body)
-		sum, known := hash.Sum64(), false
-		for i := range f.refused {
-			if r := &f.refused[i]; r.hash == sum && !r.at.IsZero() {
-				known, yes = true, yes || h.now.Sub(r.at) >= repeatedAfter
-			}
-		}
-		if !known {
-			f.refused[f.next] = refused{sum, h.now}
+		sum := hash.Sum64()
+		switch i := slices.IndexFunc(f.refused, func(r refused) bool { return r.hash == sum }); {
+		case i >= 0 && now-f.refused[i].at > repeatedBefore:
+			f.refused[i].at = now
+		case i >= 0:
+			yes = yes || now-f.refused[i].at >= repeatedAfter
+		case len(f.refused) < refusedMost:
+			f.refused = append(f.refused, refused{sum, now})
+		default:
+			f.refused[f.next] = refused{sum, now}
 			f.next = (f.next + 1) % refusedMost
 		}
 	}
@@ -335,7 +343,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 		}
 		f.m.Body = bytes.Clone(m.Body)
 		return true
-	case suspected || h.now.Sub(f.at) < leaveRepeated:
+	case suspected || !f.asks.IsZero() || h.now.Sub(f.at) < leaveRepeated:
 		return true
 	}
 	*f = farewell{}

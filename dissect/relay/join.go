@@ -134,6 +134,10 @@ func (h *Host) connectAgain(from netip.AddrPort, m *transport.Message, req *tran
 		case p.phase == Leaving:
 			h.remove(p)
 		case !h.repeats(p, m, req):
+			if h.mayBeForged(p) {
+				h.drop(DropStranger)
+				return nil, true
+			}
 			if p.assumed != 0 && !p.proved || h.cfg.Captured {
 				h.replace(p, nil)
 			}
@@ -152,6 +156,17 @@ func (h *Host) connectAgain(from netip.AddrPort, m *transport.Message, req *tran
 		}
 	}
 	return nil, false
+}
+
+// mayBeForged reports whether a connect that would end the session of a client without a
+// proved id has to wait: the client may be there, and is asked. The connect comes again.
+func (h *Host) mayBeForged(p *peer) bool {
+	leave := transport.Message{Header: transport.Header{Type: transport.Leave, Short: true}}
+	waits := p.assumed != 0 && !p.proved && p.phase == Playing && h.putsOff(p, &leave)
+	if waits {
+		p.goodbye.wait = max(p.goodbye.wait, leaveAsked)
+	}
+	return waits
 }
 
 // connectAllowed reports whether a connect may begin a session, or else the reason
@@ -205,9 +220,10 @@ func (h *Host) newPeer(from netip.AddrPort) *peer {
 // crowded reports whether somebody at an address has to wait, because slots are
 // scarce and its address has enough joins that are not finished. A client that
 // is not answered asks again every second. One of those joins ends if it has
-// not got further for long.
+// not got further for long. Where an address has a limit of its own, that is enough: others
+// may write connects in its name.
 func (h *Host) crowded(from netip.AddrPort) bool {
-	if h.free() > h.cfg.Players/2 {
+	if h.free() > h.cfg.Players/2 || h.limited(from.Addr()) {
 		return false
 	}
 	mine, idle := h.unfinished(from)
@@ -318,7 +334,9 @@ func (h *Host) seat(p *peer) bool {
 			p.slot, o.slot = o.slot, -1
 		}
 	}
-	if p.slot >= 0 && h.hogs(p) {
+	if hogs, guessed := h.hogs(p); p.slot >= 0 && guessed != nil {
+		h.putOut(guessed, TimedOut, transport.BootTimedOut, "its id may have been guessed, and others of its address want to get in")
+	} else if p.slot >= 0 && hogs {
 		h.slots[p.slot], p.slot = nil, -1
 	}
 	if p.slot < 0 {
@@ -349,18 +367,31 @@ func (h *Host) unproved() *peer {
 }
 
 // hogs reports whether the other clients of a client's address have all slots
-// that the address may have.
-func (h *Host) hogs(p *peer) bool {
-	if h.cfg.PerAddress == nil || h.cfg.Captured {
-		return false
+// that the address may have. If so, a client makes room whose id others may have guessed, and
+// that has answered no question yet: strangers can connect in the name of an address.
+func (h *Host) hogs(p *peer) (yes bool, guessed *peer) {
+	if !h.limited(p.addr.Addr()) {
+		return false, nil
 	}
 	n := 0
 	for _, o := range h.slots {
-		if o != nil && o.known() && o.addr != p.addr && o.addr.Addr() == p.addr.Addr() {
-			n++
+		if o == nil || !o.known() || o.addr == p.addr || o.addr.Addr() != p.addr.Addr() {
+			continue
+		}
+		n++
+		if o.phase == Checking && o.round == 0 && (o.assumed != 0 || h.suspected(o)) && (guessed == nil || o.born.Before(guessed.born)) {
+			guessed = o
 		}
 	}
-	return n >= h.cfg.PerAddress(p.addr.Addr())
+	if n < h.cfg.PerAddress(p.addr.Addr()) {
+		return false, nil
+	}
+	return true, guessed
+}
+
+// limited reports whether an address may have only some of the slots.
+func (h *Host) limited(a netip.Addr) bool {
+	return h.cfg.PerAddress != nil && !h.cfg.Captured && h.cfg.PerAddress(a) < h.cfg.Players
 }
 
 // free returns how many slots nobody has who is known to be there.
@@ -429,7 +460,8 @@ func (h *Host) admit(p *peer) bool {
 		}
 		return true
 	}
-	hogs := h.hogs(p)
+	hogs, guessed := h.hogs(p)
+	hogs = hogs && guessed == nil
 	if p.slot = h.freeSlot(p); p.slot >= 0 && !hogs {
 		h.slots[p.slot] = p
 	}

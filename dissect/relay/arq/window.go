@@ -1,6 +1,7 @@
 package arq
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -80,9 +81,10 @@ func (e *Endpoint) Oldest(now time.Time) (age time.Duration) {
 func (e *Endpoint) Asks() bool { return e.asks }
 
 // Ask repeats the last message that was acknowledged, so that the other side
-// acknowledges it again. It does nothing if other messages wait to be acknowledged.
+// acknowledges it again. It does nothing if other messages wait to be acknowledged, control
+// messages apart, which OpenBC's clients don't acknowledge.
 func (e *Endpoint) Ask(now time.Time) {
-	if len(e.unacked)+e.waiting() > 0 || !e.asks {
+	if e.waiting() > 0 || !e.asks || slices.ContainsFunc(e.due, func(o *outgoing) bool { return classOf(o.typ) == data }) {
 		return
 	}
 	o := e.asking
