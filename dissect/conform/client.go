@@ -48,6 +48,10 @@ type Client struct {
 	spokeAt   int       // frame of its latest datagram
 	dismissed moment    // when the host told others that it has gone
 	pieces    pieces
+	turns     [2]turns
+	leave     *Event // that the host has not acted on
+	quit      int    // frame of this
+	ended     int    // frame at which it was gone
 	receipts  [2]*receipts
 	sent      [2]holes // in its messages
 	got       [2]holes // in those of the host to it
@@ -103,6 +107,7 @@ func (c *Client) begin() {
 		c.sent[k].begin()
 		c.got[k].begin()
 	}
+	c.turns[1].begin(0)
 }
 
 // created notes an object of the client's. It reports whether it is new.

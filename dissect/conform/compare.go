@@ -34,7 +34,7 @@ type source struct {
 	spots   []spot        // of the messages that it caused
 	index   int32         // among the inputs that the models got
 	matched int32         // copies that came
-	object  wire.ObjectID // that a RequestObject asks for
+	object  wire.ObjectID // that it creates, or asks for
 	kind    Kind
 	typ     transport.Type
 	op      decode.Opcode
@@ -528,7 +528,7 @@ func (c *comparer) output(e *Event) {
 	c.sums.told(c, d, &c.got)
 	c.work.allowed += stepsEach
 	c.place(d, &c.got)
-	x := d.choose(&c.got)
+	x := c.choose(d, &c.got)
 	if x != nil {
 		c.pair(d, x, &c.got)
 		return
@@ -546,9 +546,15 @@ func (c *comparer) output(e *Event) {
 	c.relieve()
 }
 
+// awaits reports whether a message of the captured host is expected.
+func (c *comparer) awaits(e *Event) bool {
+	g := got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
+	return c.choose(c.dest(e.Client), &g) != nil
+}
+
 // choose returns the expected message that matches a captured one: the first
 // that keeps the order of the numbers of its author.
-func (d *destination) choose(g *got) *expect {
+func (c *comparer) choose(d *destination, g *got) *expect {
 	s := d.byKey.find(g.key)
 	if s == nil {
 		return nil
@@ -566,7 +572,7 @@ func (d *destination) choose(g *got) *expect {
 		switch {
 		case x.done:
 			done++
-		case x.by == stockModel && d.newest > x.src.index: // only another host sends it, and at once
+		case x.by == stockModel && c.judge != stockModel && d.newest > x.src.index: // only another host sends it, and at once
 		case x.why != "":
 			if spare == nil {
 				spare = x

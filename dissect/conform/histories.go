@@ -327,7 +327,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "", false
 	case mate >= 0 && c.hasty() && (own == nil || !c.refuted(d, g, own.client)):
 		return whyDoubled, true
-	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own):
+	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g):
 		return whyCrossed, true
 	case c.hasty() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
 		return whyDoubled, true
@@ -361,6 +361,17 @@ func (c *comparer) crosses(d *destination, s *source) bool {
 		}
 	}
 	return in != nil || out != nil || d.client.gone
+}
+
+// createdLate reports whether a message is about a ship whose creation may have come to
+// the host after a client had entered the game: it was sent again.
+func (c *comparer) createdLate(d *destination, g *got) bool {
+	m, ok := c.t.bodies.game(g.Body).(*msg.VerifyEnterSet)
+	return ok && d.client.entry != nil && slices.ContainsFunc(c.t.order, func(o *Client) bool {
+		return o.bit()&g.Slots != 0 && slices.ContainsFunc(o.said, func(s *source) bool {
+			return s.object == m.Object && s.op != msg.OpRequestObject && s.twice() && s.frame < d.client.entry.frame
+		})
+	})
 }
 
 // aliased reports whether a message with the same bytes and the same eight bits of
@@ -600,11 +611,13 @@ func (s *source) uncertain() bool {
 	return s.receipt == nil || s.receipt.twice || !s.receipt.acknowledged()
 }
 
-// crowded reports whether another client came while one did, so that the host may
+// crowded reports whether another client came or left while one came, so that the host may
 // have let them in in another order.
 func (c *comparer) crowded(cl *Client) bool {
 	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
-		return o != cl && o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
+		came := o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
+		left := o.gone && max(o.quit, o.First) < cl.settledAt && cl.First < o.ended
+		return o != cl && (came || left)
 	})
 }
 

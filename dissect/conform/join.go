@@ -40,6 +40,11 @@ func (t *timeline) admit(c *Client) {
 // others. It may know those to which it spoke just now, and have put out one without
 // a word.
 func (t *timeline) renew(c *Client) {
+	for _, o := range t.order {
+		if o.leave != nil && o.given == c.given {
+			t.leaves(o.leave) // its id is free
+		}
+	}
 	var old *Client
 	var quiet []*Client
 	spoken := false
@@ -125,6 +130,9 @@ func (t *timeline) prove(r *dissect.Record, e *Event) {
 			}
 		}
 	case creates(spec):
+		if q, n := t.waits(e); q != nil {
+			t.skip(q, n)
+		}
 		t.objectOf(e)
 	}
 }

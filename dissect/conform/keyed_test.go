@@ -71,7 +71,7 @@ func TestDoneLeave(t *testing.T) {
 		s := d.byKey.at(g.key)
 		s.gots = append(s.gots, g)
 	}
-	if x := d.choose(&got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
+	if x := c.choose(d, &got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
 		t.Error("the message that has not come is not found")
 	}
 	if g := d.firstGot(key+1, d.expects[0]); g != d.gots[0] {

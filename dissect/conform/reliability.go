@@ -303,11 +303,12 @@ func (t *timeline) givenUp(players []*result.Player) result.Finding {
 }
 
 // neverRepeated finds joins that stopped because a message of the host was lost:
-// no acknowledgement came, and the host did not send it again.
+// no acknowledgement came, and the host did not send it again. A host that sends the
+// client its id again first waits until the client uses it.
 func (t *timeline) neverRepeated() (list []result.Finding) {
 	for _, c := range t.all {
-		s := &c.streams[1]
-		if c.Adopted || c.settled || c.playing || len(s.out) == 0 {
+		s, accept := &c.streams[1], &c.streams[0]
+		if c.Adopted || c.settled || c.playing || len(s.out) == 0 || !c.spoke && len(accept.out) > 0 && accept.at(0).again > 0 {
 			continue
 		}
 		waited := min(c.heard.time.Sub(t.begun), c.seen.Sub(t.begun))

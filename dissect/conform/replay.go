@@ -74,7 +74,7 @@ func New(cfg Config) *Replay {
 	}
 	r := &Replay{cfg: cfg, rep: result.New(cfg.Against)}
 	r.t = newTimeline(cfg.Catalog, r.event)
-	r.t.shared = cfg.Shared
+	r.t.shared, r.t.ordered = cfg.Shared, true
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
 	return r
 }
@@ -237,6 +237,9 @@ func (r *Replay) output(e *Event) {
 	if e.standard() && e.Op == msg.OpSettings {
 		r.cmp.invariants.joined(e.Client)
 	}
+	if q, n := r.t.waits(e); q != nil && !r.cmp.awaits(e) {
+		r.t.skip(q, n) // its copy has come, so that the host has acted on it
+	}
 	r.scores(e)
 	r.explode(e)
 	r.cmp.output(e)
@@ -276,14 +279,15 @@ func (r *Replay) begun(e *Event) {
 		r.src.number = e.Number
 	}
 	if e.Kind == Left {
-		r.src.id = e.Client.Peer
-		if m, ok := r.t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
-			r.src.id = m.ID
-		}
+		r.src.id = r.t.leaver(e)
 	}
-	if e.standard() && e.Op == msg.OpRequestObject {
-		if m, ok := r.t.bodies.game(e.Body).(*msg.RequestObject); ok {
+	if e.standard() && (e.Op == msg.OpRequestObject || creates(r.t.bodies.specOf(e))) {
+		switch m := r.t.bodies.game(e.Body).(type) {
+		case *msg.RequestObject:
 			r.src.object = m.Object
+		default:
+			o, _ := createdBy(m)
+			r.src.object = o.id
 		}
 	}
 }

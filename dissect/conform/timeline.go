@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -86,6 +87,7 @@ type timeline struct {
 	last    *Client                // at the end of the last record, nil if not known
 	order   []*Client              // those in clients, in the order in which they came
 	all     []*Client              // the first that there were
+	waiting []*Client              // with messages that wait for their turn
 	dropped struct{ out, in loss } // of clients that are in neither list
 	count   int
 	viewer  decode.Viewer
@@ -101,9 +103,10 @@ type timeline struct {
 	cut         int // datagrams that the capture holds only a part of
 	malformed   int
 	shared      bool
-	adopted     int // clients without a captured join
-	refused     int // messages of clients beyond the limit
-	madeUp      int // messages of clients
+	ordered     bool // clients' messages take effect when it is their turn
+	adopted     int  // clients without a captured join
+	refused     int  // messages of clients beyond the limit
+	madeUp      int  // messages of clients
 	strangers   map[uint8]bool
 	parted      map[uint8]time.Time // when strangers left
 	pretended   [256]time.Time      // when somebody left in the name of an id
@@ -180,6 +183,9 @@ func (t *timeline) record(r *dissect.Record) {
 	}
 	if r.Part == 0 {
 		t.speaks(r)
+	}
+	if len(t.waiting) > 0 {
+		t.overdue()
 	}
 	switch {
 	case r.Kind == dissect.KindMalformed:
@@ -335,6 +341,9 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	d, body := r.Datagram, r.Bytes[r.Transport.Size:]
 	c := t.clients[addr]
+	if c != nil && c.leave != nil {
+		t.leaves(c.leave)
+	}
 	anew := slices.ContainsFunc(r.Notes, func(n dissect.Note) bool { return n.Code == "restart" })
 	if c == nil || c.gone || anew || c.Adopted && c.answers == 0 {
 		if c != nil {
@@ -349,6 +358,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 		c.body, c.short = bytes.Clone(body), r.Transport.Short
 		c.openBC = c.short
 		t.number(r, c)
+		c.turns[0].begin(r.Number + 1)
 	}
 }
 
@@ -358,7 +368,8 @@ func (t *timeline) end(c *Client, how Kind) {
 		return
 	}
 	c.gone, c.left = true, t.now.time
-	c.receipts, c.objects = [2]*receipts{}, nil
+	c.receipts, c.objects, c.turns, c.leave = [2]*receipts{}, nil, [2]turns{}, nil
+	c.quit, c.ended = cmp.Or(c.quit, t.now.frame), t.now.frame
 	c.putOut = how == PutOut
 	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
@@ -411,8 +422,12 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	case h.Type == transport.Acknowledge:
 		c.got[class(h)].acknowledged(h.Seq)
 	}
+	if c.gone {
+		return
+	}
 	e, ok := t.eventOf(r, c, Input)
-	if !ok || c.gone {
+	if !ok {
+		t.turn(c, r, nil)
 		return
 	}
 	c.answers++
@@ -427,15 +442,10 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	}
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
 		e.Kind = Left
-		t.leaves(e)
-		return
-	}
-	if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has heard that it is let in
+	} else if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has heard that it is let in
 		t.admit(c)
 	}
-	if c.admitted {
-		t.input(e)
-	}
+	t.turn(c, r, e)
 }
 
 // signed takes note of the id that a client's datagram bears.
@@ -477,12 +487,22 @@ func (t *timeline) input(e *Event) {
 	t.hand(c, e)
 }
 
+// leaver returns the id that a client's leave names.
+func (t *timeline) leaver(e *Event) uint8 {
+	if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
+		return m.ID
+	}
+	return e.Client.Peer
+}
+
 // leaves hands out that a client leaves.
 func (t *timeline) leaves(e *Event) {
 	c := e.Client
+	id := t.leaver(e)
 	t.end(c, Left)
-	if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok && m.ID != c.Peer {
-		t.pretended[m.ID] = e.Time
+	e.Time, e.Skipped = t.now.time, t.now.skipped
+	if id != c.Peer {
+		t.pretended[id] = e.Time
 	}
 	if c.admitted {
 		t.emit(e)
@@ -532,6 +552,11 @@ func (t *timeline) acknowledged(c *Client, h *transport.Header) {
 	c.sent[k].acknowledged(h.Seq)
 	t.acks++
 	c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index, t.acks)
+	c.turns[k].acknowledged(h.Seq)
+	t.pass(&c.turns[k])
+	if c.leave != nil && c.leave.receipt.acknowledged() {
+		t.leaves(c.leave)
+	}
 	c.taken, c.after = c.heard, 0
 }
 
@@ -550,6 +575,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 		}
 	case *transport.Goodbye:
 		t.hand(c, e)
+		t.toldOf(m.ID)
 		if m.ID != transport.HostPeer && m.ID != c.Peer && e.Time.Sub(t.pretended[m.ID]) > reliableWait {
 			t.putOut(m.ID)
 		}
@@ -643,6 +669,7 @@ func (t *timeline) guessed(peer uint8) bool {
 // putOut ends the client that the host reports as gone.
 func (t *timeline) putOut(peer uint8) {
 	t.part(peer)
+	t.toldOf(peer)
 	if c := t.byPeer(peer); c != nil {
 		c.dismissed = t.now
 		t.end(c, PutOut)

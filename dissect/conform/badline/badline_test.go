@@ -2,6 +2,7 @@ package badline
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"os"
@@ -24,16 +25,22 @@ import (
 // plays has bots play with the program's own host, whose datagrams a function may change.
 func plays(t *testing.T, n int, length time.Duration, line string, out func(to netip.AddrPort, d []byte) [][]byte) (*Game, map[string]suite.Outcome) {
 	t.Helper()
-	both, err := impair.Parse([]string{"delay=20ms,seed=7", line})
+	return playsSeed(t, 7, n, length, line, out)
+}
+
+// playsSeed does so with other random numbers.
+func playsSeed(t *testing.T, seed uint64, n int, length time.Duration, line string, out func(to netip.AddrPort, d []byte) [][]byte) (*Game, map[string]suite.Outcome) {
+	t.Helper()
+	both, err := impair.Parse([]string{fmt.Sprintf("delay=20ms,seed=%d", seed), line})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := relay.Config{Mode: relay.Playable, Players: 16, Random: rand.New(rand.NewPCG(1, 2)).Uint32}
+	cfg := relay.Config{Mode: relay.Playable, Players: 16, Random: rand.New(rand.NewPCG(seed, 2)).Uint32}
 	w := relaytest.NewWorld(relay.NewHost(cfg))
 	w.Out = out
 	logged := map[impair.Fate]int{}
 	g, err := Play(w, Options{
-		Bots: bots.Options{Bots: n, Seed: 7, For: length}, Line: both, First: 100,
+		Bots: bots.Options{Bots: n, Seed: seed, For: length}, Line: both, First: 100,
 		Judge: conform.Config{Game: relay.Config{Mode: relay.Playable}, Set: conform.Set{Mode: true}},
 		Log:   func(r impair.Report) { logged[r.Fate]++ },
 	})
@@ -85,6 +92,27 @@ func TestLongGame(t *testing.T) {
 	}
 	g, by := plays(t, 16, 10*time.Minute, "loss=5%", nil)
 	sound(t, g, by)
+}
+
+// The judge blames the own host for nothing, whatever waits for lost messages: leaves,
+// ships and lines of chat. For make nightly.
+func TestGames(t *testing.T) {
+	if os.Getenv("BCDISSECT_LONG") == "" {
+		t.Skip("takes minutes: set BCDISSECT_LONG")
+	}
+	for seed := range uint64(5) {
+		for _, n := range []int{8, 16} {
+			for _, loss := range []int{2, 5, 10} {
+				line := fmt.Sprintf("loss=%d%%,jitter=20ms,reorder=2%%,duplicate=1%%", loss)
+				g, _ := playsSeed(t, seed+1, n, 3*time.Minute, line, nil)
+				for _, r := range g.Reports {
+					if !r.Conforms() || r.Compared() < 10_000 {
+						t.Errorf("seed %d, %d bots, %d %%: %d differences of %d messages, findings %v", seed+1, n, loss, r.Found, r.Compared(), r.Findings)
+					}
+				}
+			}
+		}
+	}
 }
 
 // A host that sends nothing again loses what the lines lose.

@@ -1,0 +1,171 @@
+package conform
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// The original's host acts on the numbered messages of a client in the order of their
+// numbers. One that comes before its turn waits until those before it have come, and
+// takes effect then: players may have come or left in the meantime. If the capture lacks
+// one of those before it, the host's messages show that it waits no more. A leave takes
+// effect when the host acknowledges it, or tells others: one that is open to strangers first
+// makes sure that the player is gone.
+
+const (
+	maxTurns  = 64                                            // numbers from the next one on that are watched
+	fiveTimes = 5 * (arq.FirstInterval + arq.LongestWait) / 2 // in which a client of the stock game sends a message again five times
+)
+
+// turns are the messages of a client of one class that wait for their turn.
+type turns struct {
+	known bool
+	next  int64     // on which the host acts next
+	there uint64    // a bit for each number from the next one on that the host has got, as the capture shows
+	held  []*Event  // in the order of their numbers
+	since time.Time // when the first of them began to wait
+}
+
+// begin says which number comes next.
+func (q *turns) begin(number int64) { *q = turns{known: true, next: number} }
+
+// got notes that the host has got a message. It reports whether its number is watched.
+func (q *turns) got(number int64) bool {
+	ahead := number - q.next
+	if ahead < 0 || ahead >= maxTurns {
+		return false
+	}
+	q.there |= 1 << ahead
+	return true
+}
+
+// acknowledged takes an acknowledgement of the host.
+func (q *turns) acknowledged(seq uint16) {
+	if q.known {
+		q.got(q.next + int64(int16(seq-uint16(q.next)))) //nolint:gosec // the low bits
+	}
+}
+
+// turn takes a message of a client, which says nothing that matters if e is nil, and acts on
+// it, or keeps it until it is its turn.
+func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
+	h := &r.Transport
+	if !h.HasSeq || r.Repeat || h.Type == transport.Acknowledge || r.Status == dissect.StatusPending {
+		if e != nil {
+			t.act(e)
+		}
+		return
+	}
+	q := &c.turns[class(h)]
+	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // there is no order, or a long hole
+		t.release(q, lastNumber)
+		q.begin(r.Number)
+	}
+	first := r.Number <= q.next // of those that have not come
+	if q.got(r.Number); first && e != nil {
+		t.act(e)
+	} else if e != nil {
+		if len(q.held) == 0 {
+			q.since = t.now.time
+			t.waiting = append(t.waiting, c)
+		}
+		i, _ := slices.BinarySearchFunc(q.held, r.Number, func(o *Event, n int64) int { return int(o.Number - n) })
+		kept := *e
+		q.held = slices.Insert(q.held, i, &kept)
+	}
+	t.pass(q)
+}
+
+// pass acts on the messages whose turn it is.
+func (t *timeline) pass(q *turns) {
+	for q.there&1 != 0 {
+		q.there >>= 1
+		q.next++
+		t.release(q, q.next)
+	}
+}
+
+// release acts on the messages that wait with numbers below another.
+func (t *timeline) release(q *turns, number int64) {
+	for len(q.held) > 0 && q.held[0].Number < number {
+		e := q.held[0]
+		q.held = q.held[1:]
+		q.since, e.Time, e.Skipped = t.now.time, t.now.time, t.now.skipped
+		t.act(e)
+	}
+}
+
+// skip ends the wait of a message, and of those before it.
+func (t *timeline) skip(q *turns, number int64) {
+	q.got(number)
+	for q.next < number {
+		q.there |= 1
+		t.pass(q)
+	}
+	t.pass(q)
+}
+
+// act acts on a message of a client as the host does now.
+func (t *timeline) act(e *Event) {
+	c := e.Client
+	switch {
+	case c.gone:
+	case e.Kind == Left && t.inOrder() && e.Number >= 0 && !e.receipt.acknowledged():
+		if c.leave == nil {
+			kept := *e
+			c.quit, c.leave = e.Frame, &kept
+			t.waiting = append(t.waiting, c)
+		}
+	case e.Kind == Left:
+		t.leaves(e)
+	case c.admitted:
+		t.input(e)
+	}
+}
+
+// inOrder reports whether the host acts on the messages of a client in the order of their
+// numbers.
+func (t *timeline) inOrder() bool { return t.ordered && t.sender != decode.OpenBC }
+
+// overdue ends the waits for messages that the clients would have sent again by now.
+func (t *timeline) overdue() {
+	t.waiting = slices.DeleteFunc(t.waiting, func(c *Client) bool {
+		for k := range c.turns {
+			if q := &c.turns[k]; len(q.held) > 0 && t.now.time.Sub(q.since) > fiveTimes {
+				t.skip(q, q.held[0].Number)
+			}
+		}
+		if c.leave != nil && t.now.time.Sub(c.leave.Time) > silent {
+			t.leaves(c.leave)
+		}
+		return c.leave == nil && len(c.turns[0].held)+len(c.turns[1].held) == 0
+	})
+}
+
+// toldOf takes the host's word that a player has left: it has acted on the leave.
+func (t *timeline) toldOf(peer uint8) {
+	for _, c := range t.waiting {
+		if c.leave != nil && (c.Peer == peer || t.leaver(c.leave) == peer) {
+			t.leaves(c.leave)
+		}
+	}
+}
+
+// waits returns the message of a client that waits although a message of the host seems to
+// be its copy, and those with which it waits; nil if there is none.
+func (t *timeline) waits(e *Event) (q *turns, number int64) {
+	for _, c := range t.waiting {
+		for _, o := range c.turns[1].held {
+			if o.Op == e.Op && bytes.Equal(o.Body, e.Body) {
+				return &c.turns[1], o.Number
+			}
+		}
+	}
+	return nil, 0
+}
