@@ -53,7 +53,7 @@ func TestLive(t *testing.T) {
 	if code != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
-	if !strings.Contains(errs.String(), "0 dropped by the system, 0 left out") {
+	if !strings.Contains(errs.String(), "0 dropped by the system, 0 not in the report") {
 		t.Errorf("got %s", errs.String())
 	}
 	got := counted(t, file)

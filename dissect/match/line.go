@@ -48,7 +48,7 @@ func (g *game) lapOf(lap *measure.Lap, begin float64) {
 		l = &lineState{step: lapSeconds}
 		g.lines[lap.Client] = l
 	}
-	if lap.Datagrams == 0 && g.unused(lap.Client) {
+	if lap.Datagrams == 0 && lap.RTTs == 0 && lap.Lost == 0 && g.unused(lap.Client) {
 		return
 	}
 	n := len(l.points)

@@ -353,7 +353,7 @@ func TestServers(t *testing.T) {
 	h.servers = h.folder // a folder is no file to write
 	h.remember("c.example")
 	h.Close() // says what waits
-	if said := h.said.all(); len(said) != 1 || !strings.HasPrefix(said[0], "the server is not remembered: ") {
+	if said := h.said.all(); len(said) != 1 || !strings.HasPrefix(said[0], "couldn't remember the server: ") {
 		t.Errorf("the program says %q", said)
 	}
 }
