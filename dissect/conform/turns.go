@@ -35,14 +35,11 @@ type turns struct {
 // begin says which number comes next.
 func (q *turns) begin(number int64) { *q = turns{known: true, next: number} }
 
-// got notes that the host has got a message. It reports whether its number is watched.
-func (q *turns) got(number int64) bool {
-	ahead := number - q.next
-	if ahead < 0 || ahead >= maxTurns {
-		return false
+// got notes that the host has got a message, if its number is watched.
+func (q *turns) got(number int64) {
+	if ahead := number - q.next; ahead >= 0 && ahead < maxTurns {
+		q.there |= 1 << ahead
 	}
-	q.there |= 1 << ahead
-	return true
 }
 
 // acknowledged takes an acknowledgement of the host.
@@ -68,7 +65,8 @@ func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 		q.begin(r.Number)
 	}
 	first := r.Number <= q.next // of those that have not come
-	if q.got(r.Number); first && e != nil {
+	q.got(r.Number)
+	if first && e != nil {
 		t.act(e)
 	} else if e != nil {
 		if len(q.held) == 0 {

@@ -613,7 +613,7 @@ func TestRefusals(t *testing.T) {
 		"not a key":                       {in, out, "--key", in},
 		"is searched after it is written": {in, "-w", "-"},
 		"is an input file":                {in, in, "--force"},
-		"cannot be replaced": {in, dir},
+		"cannot be replaced":              {in, dir},
 		"the file is not empty":           {in, full},
 	} {
 		if _, err := run(args...); err == nil || !strings.Contains(err.Error(), want) {
