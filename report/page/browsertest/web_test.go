@@ -384,7 +384,7 @@ func TestWebSave(t *testing.T) {
 	}
 	eval[chromedp.Void](v.tab, `document.getElementById("key").value = "`+key+`"`)
 	save("anonymous.pcapng", ".anonymous.pcapng", b)
-	if got := eval[string](v.tab, `document.querySelector(".notes").textContent`); !strings.Contains(got, "names of players") || !strings.Contains(got, "none is left") {
+	if got := eval[string](v.tab, `document.querySelector(".notes").textContent`); !strings.Contains(got, "names of players") || !strings.Contains(got, "original values and found none") {
 		t.Errorf("the page says of what was replaced: %q", got)
 	}
 	save("ndjson", ".ndjson", program(t, "read", name, "-T", "json"))
