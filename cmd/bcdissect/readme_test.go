@@ -19,6 +19,9 @@ func TestReadme(t *testing.T) { runPage(t, "README.md", 4) }
 
 func TestCookbook(t *testing.T) { runPage(t, "docs/cookbook.md", 20) }
 
+// The tutorials whose commands read bundled captures.
+func TestWhoLagged(t *testing.T) { runPage(t, "docs/who-lagged.md", 4) }
+
 // runPage runs the commands of a page, at least least of them. They read
 // fixtures and write to a folder of their own.
 func runPage(t *testing.T, page string, least int) {
