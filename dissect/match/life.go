@@ -97,6 +97,9 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	fromOwner := r.Dir == dissect.ToHost
 	if old, ok := g.lifeOf(o.ID); ok && (!fromOwner || !g.state[old].over) {
 		g.describe(old, o)
+		if fromOwner { // updates can overtake a creation that was lost and resent
+			g.m.Lives[old].Late = false
+		}
 		return
 	}
 	owner := g.owner(r, slot, id)

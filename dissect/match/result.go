@@ -360,15 +360,15 @@ func (m *Match) frame(n int) wire.Untrusted {
 
 // Grounds says in words what a result rests on, if it is one.
 func (m *Match) Grounds() wire.Untrusted {
-	text := wire.Untrusted("The host sent no scores: this rests on the kills in the capture")
+	text := wire.Untrusted("The host sent no scores, so the kills in the capture decide")
 	if m.Result.Rests == ByHost {
-		text = "This rests on the host's scores"
+		text = "The host's scores decide"
 	}
 	if m.Result.Value < Draw {
 		return ""
 	}
 	if m.Result.Scored > 0 {
-		text += " up to " + m.frame(m.Result.Scored)
+		text += ", the last one in " + m.frame(m.Result.Scored)
 	}
 	return text
 }

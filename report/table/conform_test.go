@@ -37,7 +37,7 @@ game
  R-07   FAIL      StartFiring (07) forwarded
 
 FAIL R-07: StartFiring (07) forwarded
-  rule      StartFiring (07) goes unchanged and reliably to every other client in the game, in order, and not to its sender. (docs/protocol.md, Copies, wire)
+  rule      StartFiring (07) goes unchanged and reliably to every other client in the game, in order, and not to its sender. (bcdissect help protocol, Copies, wire)
   expected  one copy
   came      frame 7: 07 \x1b[31m
             two

@@ -54,7 +54,7 @@ func (s *sample) toCase() Case {
 	spec, code, name := catalog().Lookup(s.op), fmt.Sprintf("%02X", uint8(s.op)), called(s.op)
 	c := Case{
 		ID: "N-" + code, Title: name + " not passed on", Rule: name + " from a client is not passed on.",
-		Source: "docs/protocol.md, Copies", Grade: s.grade, players: 3, run: func(t *T) { notPassedOn(t, s.op, s.bodies[0]) },
+		Source: "bcdissect help protocol, Copies", Grade: s.grade, players: 3, run: func(t *T) { notPassedOn(t, s.op, s.bodies[0]) },
 	}
 	switch {
 	case s.forwarded():

@@ -109,7 +109,7 @@ func TestTextsHaveCases(t *testing.T) {
 	}
 }
 
-// Every source is a section of a document that is there.
+// Every source is the command that prints a document, and a section of it.
 func TestSources(t *testing.T) {
 	for _, c := range Cases() {
 		for _, source := range []string{c.Source, c.OpenBCSource} {
@@ -117,7 +117,12 @@ func TestSources(t *testing.T) {
 				continue
 			}
 			name, sections, _ := strings.Cut(source, ", ")
-			text, err := os.ReadFile("../../../" + name)
+			topic, isHelp := strings.CutPrefix(name, "bcdissect help ")
+			if !isHelp {
+				t.Errorf("%s: %s is no command that prints its source", c.ID, name)
+				continue
+			}
+			text, err := os.ReadFile("../../../docs/" + topic + ".md")
 			if err != nil {
 				t.Fatalf("%s: %v", c.ID, err)
 			}

@@ -207,7 +207,7 @@ func (c *Case) say(line string) {
 	case "with":
 		c.With = text
 	case "openbc":
-		c.OpenBC, c.OpenBCSource = text, "docs/conform.md, An OpenBC server, case by case"
+		c.OpenBC, c.OpenBCSource = text, "bcdissect help conform, An OpenBC server, case by case"
 	default:
 		panic("suite: " + c.ID + " has a line that is unknown: " + line)
 	}
