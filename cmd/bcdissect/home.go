@@ -79,6 +79,6 @@ func serveHome(s cli.Streams, folder string, names []string) (err error) {
 	if err != nil {
 		h.Say("no browser was found; open the address in one")
 	}
-	h.Say("keep this window open; Ctrl-C ends recording and program")
+	h.Say("keep this window open; Ctrl-C ends the recording and the program")
 	return cli.Failed(site.Serve(l, h, interrupts.Stopped))
 }

@@ -59,7 +59,7 @@ may not, the error tells what to do.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&l.Interface, "interface", "i", "", "capture from this `INTERFACE` (on Linux also any)")
+	fl.StringVarP(&l.Interface, "interface", "i", "", "capture from this `INTERFACE` (on Linux, any is all of them)")
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("interface", completeInterface)
 	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets that match `BPF`, such as 'udp port 22101'; see 'bcdissect help live'")

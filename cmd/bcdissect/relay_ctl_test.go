@@ -84,7 +84,7 @@ func TestRelayControl(t *testing.T) {
 	}
 
 	const kicked, banned = 4, 5
-	if r := ctl(host, "kick", "player 1"); r.status != cli.ExitOK || r.out != fmt.Sprintf("\"Player 1\" (id %d) is put out\n", players[0].ID) {
+	if r := ctl(host, "kick", "player 1"); r.status != cli.ExitOK || r.out != fmt.Sprintf("\"Player 1\" (id %d) was removed\n", players[0].ID) {
 		t.Errorf("got %q, %q", r.out, r.errors)
 	}
 	if !a.until(a.isGone) || a.Reason != kicked {
@@ -93,7 +93,7 @@ func TestRelayControl(t *testing.T) {
 	if r := ctl(host, "kick", "Player 1"); r.status != cli.ExitFailed || !strings.Contains(r.errors, `no player is called "Player 1"`) {
 		t.Errorf("status %d, %q, %q", r.status, r.out, r.errors)
 	}
-	if r := ctl(host, "ban", strconv.Itoa(int(players[1].ID))); r.status != cli.ExitOK || r.out != "127.0.0.1 is banned, 1 put out\n" {
+	if r := ctl(host, "ban", strconv.Itoa(int(players[1].ID))); r.status != cli.ExitOK || r.out != "127.0.0.1 is banned, 1 removed\n" {
 		t.Errorf("got %q, %q", r.out, r.errors)
 	}
 	if !b.until(b.isGone) || b.Reason != banned {

@@ -19,7 +19,7 @@ var checksumFailedSpec = decode.Spec{
 	Step:     decode.StepFiles,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFiles,
-	Doc:      "A file of the client differs from the host's; the client is put out.",
+	Doc:      "A file of the client differs from the host's. The host removes the client.",
 	Brief:    []string{"text"},
 	Layout:   decode.LayoutOf[ChecksumFailed](),
 }

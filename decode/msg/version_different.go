@@ -19,7 +19,7 @@ var versionDifferentSpec = decode.Spec{
 	Step:     decode.StepFiles,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFiles,
-	Doc:      "The client has another version of the game than the host; it is put out.",
+	Doc:      "The client has another version of the game than the host, which removes it.",
 	Brief:    []string{"text"},
 	Layout:   decode.LayoutOf[VersionDifferent](),
 }

@@ -171,7 +171,7 @@ func (g *game) leaves(frame, i int, how string) {
 	switch how {
 	case LeftItself, LeftAnnounced:
 	default:
-		text = " is put out: " + wire.Untrusted(how)
+		text = " is removed: " + wire.Untrusted(how)
 	}
 	g.event(frame, EventLeave, i, g.m.NameOf(i)+text)
 	g.endLeft(frame)

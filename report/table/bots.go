@@ -29,7 +29,7 @@ func Bots(w io.Writer, r *bots.Report, o Options) error {
 		head  []string
 		cells func(b *bots.Player) []string
 	}{
-		{[]string{"joins", "dialect", "joined", "failed", "left", "put out", "median ms", "95% ms", "longest ms", "why not"}, func(b *bots.Player) []string {
+		{[]string{"joins", "dialect", "joined", "failed", "left", "removed", "median ms", "95% ms", "longest ms", "why not"}, func(b *bots.Player) []string {
 			return append([]string{b.Dialect, strconv.Itoa(b.Joins), bad(b.JoinsFailed), strconv.Itoa(b.Leaves), bad(b.PutOut)}, append(millis(&b.JoinTime), report.Escape(b.Reason))...)
 		}},
 		{[]string{"chat", "sent", "seen", "missing", "median ms", "95% ms", "longest ms"}, func(b *bots.Player) []string {

@@ -22,7 +22,7 @@ func TestBots(t *testing.T) {
 	}
 	const want = `2 bots played on 127.0.0.1:22101 for 20.0 s, seed 7
 
- joins  dialect  joined  failed  left  put out  median ms  95% ms  longest ms  why not
+ joins  dialect  joined  failed  left  removed  median ms  95% ms  longest ms  why not
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
  Kirk   stock         2       1     2        0      280.0   281.0       281.0  removed by the host: the game is full\x1b
  Bot2   openbc        0       0     0        0          -       -           -
@@ -55,7 +55,7 @@ interrupted: the bots left early
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, column := range []string{"put out", "missing", "share", "longest ms"} {
+	for _, column := range []string{"removed", "missing", "share", "longest ms"} {
 		if !strings.Contains(b.String(), column) {
 			t.Errorf("a narrow terminal has no %q: %s", column, b.String())
 		}

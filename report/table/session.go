@@ -230,7 +230,7 @@ func (s *sessionPage) vantage(m *match.Match) string {
 	case m.Vantage >= 0:
 		return "captured at " + s.name(m, m.Vantage)
 	}
-	return "captured at an unknown place"
+	return "place of capture unknown"
 }
 
 // result says who won.

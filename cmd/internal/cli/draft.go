@@ -59,7 +59,7 @@ func replaceable(name string, force bool) (path string, err error) {
 	case err != nil:
 		return "", Failed(PlainPath(name, err))
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s: cannot be replaced, as it is no ordinary file; give another name", name)
+		return "", fmt.Errorf("%s: cannot be replaced, because it is not an ordinary file; give another name", name)
 	case info.Size() > 0 && !force:
 		return "", notOverwritten(PlainPath(name, capture.ErrNotEmpty))
 	}

@@ -130,7 +130,7 @@ func (i *Interrupts) Input(in io.Reader) io.Reader {
 func (i *Interrupts) Close() { i.close() }
 
 // errUnwritten is the end of a report that nobody takes.
-var errUnwritten = Failed(errors.New("the report is incomplete, as its reader is too slow"))
+var errUnwritten = Failed(errors.New("the report is incomplete, because the program that reads it is too slow"))
 
 // Await runs a report. Once the command is to stop it says if the report takes
 // long to end; after SIGTERM or SIGHUP it leaves it unfinished.

@@ -145,7 +145,7 @@ func (s *Server) kick(now time.Time, who string) (string, error) {
 		return "", err
 	}
 	s.Host.Kick(now, p.ID, transport.BootKicked)
-	return fmt.Sprintf("%q (id %d) is put out", nameOf(p.Name), p.ID), nil
+	return fmt.Sprintf("%q (id %d) was removed", nameOf(p.Name), p.ID), nil
 }
 
 // ban bans an address, or that of a player, and puts out who is there from it.
@@ -166,7 +166,7 @@ func (s *Server) ban(now time.Time, who string) (string, error) {
 	if err != nil && !saved {
 		return "", err
 	}
-	text := fmt.Sprintf("%s is banned, %d put out", addr, s.Host.Recheck(now))
+	text := fmt.Sprintf("%s is banned, %d removed", addr, s.Host.Recheck(now))
 	switch {
 	case err != nil:
 		text += fmt.Sprintf("; it is not saved: %v", err)

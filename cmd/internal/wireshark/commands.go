@@ -117,7 +117,7 @@ func Install(s cli.Streams, program string) error {
 	asRoot(s.Err)
 	for _, o := range all {
 		if o.kept {
-			cli.Say(s.Err, "%s: kept, as you changed it; to get a new one, remove it and install again", o.path)
+			cli.Say(s.Err, "%s: kept, because you changed it; to get a new one, remove it and install again", o.path)
 		}
 	}
 	return show(s.Out, p, all)

@@ -86,7 +86,7 @@ func (g *Game) Outcomes(took time.Duration) []suite.Outcome {
 	stay := suite.Outcome{ID: staying, Took: took}
 	for i := range g.Bots.Players {
 		if p := &g.Bots.Players[i]; p.JoinsFailed+p.PutOut > 0 {
-			more(&stay, fmt.Sprintf("%s: %d joins failed, put out %d times: %s", p.Name, p.JoinsFailed, p.PutOut, p.Reason))
+			more(&stay, fmt.Sprintf("%s: %d joins failed, removed %d times: %s", p.Name, p.JoinsFailed, p.PutOut, p.Reason))
 		}
 	}
 	if g.Bots.All.Joins == 0 {

@@ -415,7 +415,7 @@ func (t *T) joined() (*client, error) {
 	}
 	t.enter(c)
 	if c.Phase == relay.ClientGone {
-		return c, skip("a client was put out: %s", t.progress(c))
+		return c, skip("a client was removed: %s", t.progress(c))
 	}
 	return c, nil
 }
@@ -577,7 +577,7 @@ func (t *T) progress(c *client) string {
 	case c.Phase == relay.ClientGone && c.Reason == int(transport.BootPassword):
 		return "the host wants a password: give it with --password"
 	case c.Phase == relay.ClientGone && c.Reason >= 0:
-		return fmt.Sprintf("it was put out, reason %d", c.Reason)
+		return fmt.Sprintf("it was removed, reason %d", c.Reason)
 	case c.Phase == relay.ClientGone:
 		return "the host said goodbye"
 	case len(c.in) == 0 && c.odd == 0:

@@ -327,7 +327,7 @@ func (r *runner) notice() bool {
 			how = "by BootPlayer with reason " + strconv.Itoa(c.Reason)
 		}
 		r.expelled[c] = true
-		r.putOut = append(r.putOut, note{fmt.Sprintf("frame %d: %s is put out %s", c.frame, c.name, how), []int{c.frame}})
+		r.putOut = append(r.putOut, note{fmt.Sprintf("frame %d: %s was removed %s", c.frame, c.name, how), []int{c.frame}})
 	}
 	return len(r.putOut) > n
 }
