@@ -71,7 +71,7 @@ the end of a line.`,
 				form, certain = forced(cfg, as.Value, b), true
 			}
 			if !certain {
-				fmt.Fprintf(s.Err, "bcdissect: nothing fits these bytes to the end; shown as a %s (--as says otherwise)\n", form.kind)
+				fmt.Fprintf(s.Err, "bcdissect: couldn't decode all the bytes; showing them as a %s. Try another form with --as\n", form.kind)
 			}
 			malformed := false
 			if err := cli.WriteOutput(f.Output, s, func(out *cli.Output) error {

@@ -54,7 +54,7 @@ func (r *reader) seasons(t *table, l *League) {
 	}
 	for _, n := range list.items {
 		if n.kind != tables {
-			r.fail(n.line, "a season must be a table, and is %s", n.kind)
+			r.fail(n.line, "a season must be a table ([[season]]), not %s", n.kind)
 			return
 		}
 		t := r.open(n, "a season")

@@ -127,7 +127,7 @@ func (t *table) get(key string, want nodeKind) *node {
 	}
 	t.lines[key] = e.line
 	if e.value.kind != want {
-		t.r.fail(e.line, "%s must be %s, and is %s", key, want, e.value.kind)
+		t.r.fail(e.line, "%s must be %s, not %s", key, want, e.value.kind)
 		return nil
 	}
 	return e.value
@@ -197,7 +197,7 @@ func (r *reader) messages(doc *node) []layout.Message {
 		}
 		for _, n := range list.items {
 			if n.kind != tables {
-				r.fail(n.line, "a message must be a table, and is %s", n.kind)
+				r.fail(n.line, "a message must be a table ([[message]]), not %s", n.kind)
 				return nil
 			}
 			all = append(all, r.message(n))
@@ -238,7 +238,7 @@ func (r *reader) fields(t *table) (all []layout.Field) {
 	}
 	for _, item := range n.items {
 		if item.kind != tables {
-			r.fail(item.line, "a field must be a table, and is %s", item.kind)
+			r.fail(item.line, "a field must be a table, not %s", item.kind)
 			return nil
 		}
 		if len(all) > layout.MaxFields {
@@ -291,7 +291,7 @@ func (r *reader) values(t *table) (all []layout.Value) {
 			return nil
 		}
 		if e.value.kind != text {
-			r.fail(e.line, "the name of value %d must be a text, and is %s", v, e.value.kind)
+			r.fail(e.line, "the name of value %d must be a text, not %s", v, e.value.kind)
 			return nil
 		}
 		all = append(all, layout.Value{Line: e.line, Number: v, Name: e.value.text})

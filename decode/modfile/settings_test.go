@@ -34,16 +34,16 @@ ships = ["rel", "object_name"]
 func TestReadSettingsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"\n[filters\n":                  "c.toml:2: expected ']' to close table name",
-		"define = \"a.toml\"":           "c.toml:1: define must be an array, and is a text in quotes",
+		"define = \"a.toml\"":           "c.toml:1: define must be an array, not a text in quotes",
 		"define = [3]":                  "c.toml:1: define must be an array of texts, and holds a whole number",
 		"\n[filter]\nkills = \"x\"":     `c.toml:2: the file has no key "filter" (did you mean filters?)`,
-		"[filters]\n\nkills = 3":        "c.toml:3: kills must be a text in quotes, and is a whole number",
+		"[filters]\n\nkills = 3":        "c.toml:3: kills must be a text in quotes, not a whole number",
 		"[filters]\nkills = \"\"":       "c.toml:2: kills: is empty",
 		"[filters]\n\"a b\" = \"x\"":    "c.toml:2: a b: a name has letters, digits, - and _ only",
-		"[columns]\nships = \"rel\"":    "c.toml:2: ships must be an array, and is a text in quotes",
+		"[columns]\nships = \"rel\"":    "c.toml:2: ships must be an array, not a text in quotes",
 		"[columns]\nships = []":         "c.toml:2: ships: is empty",
 		"[columns]\nships = [\"a\", 1]": "c.toml:2: ships must be an array of texts, and holds a whole number",
-		"columns = [\"rel\"]":           "c.toml:1: columns must be a table, and is an array",
+		"columns = [\"rel\"]":           "c.toml:1: columns must be a table, not an array",
 		"[filters]\nk='x'\nk='y'":       "c.toml:3: the key k is already defined in line 2",
 	} {
 		_, err := ReadSettings(File{"c.toml", []byte(text)})

@@ -350,7 +350,7 @@ func TestScriptErrors(t *testing.T) {
 		"[bots]\nA=[\"join\",\"chat\"]":                      `x.toml:2: A, step 2, "chat": give a text of 1 to 200 bytes, such as chat hello`,
 		"[bots]\nA=[\"dialect klingon\"]":                    `x.toml:2: A, step 1, "dialect klingon": choose dialect stock or dialect openbc`,
 		"[bots]\nA=[3]":                                      "x.toml:2: A must be an array of texts",
-		"[bots]\nA=\"join\"":                                 "x.toml:2: A must be an array, and is a text in quotes",
+		"[bots]\nA=\"join\"":                                 "x.toml:2: A must be an array, not a text in quotes",
 		"[bots]\n\"A B\"=[\"join\"]":                         "x.toml:2: A B: a name has letters, digits, - and _ only",
 		"[bot]\nA=[\"join\"]":                                `x.toml:1: the file has no key "bot" (did you mean bots?)`,
 		"[bots]\n" + many(17):                                "x.toml: has 17 players; name 1 to 16 in the table [bots]",

@@ -96,7 +96,7 @@ func (f *file) recognise(b *buffer) error {
 			return f.foreign(magic)
 		}
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s: %w: there is no capture in it", f.name, ErrEmpty)
+			return fmt.Errorf("%s: %w (0 bytes)", f.name, ErrEmpty)
 		}
 		return f.stopped(b.failed(err, true, false))
 	}

@@ -220,11 +220,11 @@ func TestOpenFails(t *testing.T) {
 	}
 	empty := tempFile(t, "empty.pcap", nil)
 	_, err = Open(empty, nil)
-	if want := empty + ": empty: there is no capture in it"; !errors.Is(err, ErrEmpty) || err.Error() != want {
+	if want := empty + ": empty (0 bytes)"; !errors.Is(err, ErrEmpty) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	_, err = Open("-", bytes.NewReader(gz(t, nil)))
-	if want := "standard input: empty: there is no capture in it"; !errors.Is(err, ErrEmpty) || err.Error() != want {
+	if want := "standard input: empty (0 bytes)"; !errors.Is(err, ErrEmpty) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	_, err = Open(tempFile(t, "trace.ETL", make([]byte, 100)), nil)

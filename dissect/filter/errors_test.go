@@ -453,6 +453,11 @@ func TestErrors(t *testing.T) {
 			`expected and, or, or a comparison before this`,
 		},
 		{
+			`text contians "x"`,
+			`     ^~~~~~~~`,
+			`there is no operator contians; did you mean contains?`,
+		},
+		{
 			`name == Chat name == Chat`,
 			`             ^~~~`,
 			`expected and, or, or a comparison before this`,

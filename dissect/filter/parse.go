@@ -100,7 +100,12 @@ func (p *parser) whole() *expr {
 		return e
 	case tokClose:
 		panic(p.errorf(t, "there is no matching ("))
-	case tokWord, tokString, tokOpen, tokNot:
+	case tokWord:
+		if similar := nearest(lowered(t.text), operators); len(similar) > 0 { // speed contians
+			panic(p.errorf(t, "there is no operator %s", clip(t.text)).offer(similar...))
+		}
+		panic(p.errorf(t, "expected and, or, or a comparison before this"))
+	case tokString, tokOpen, tokNot:
 		panic(p.errorf(t, "expected and, or, or a comparison before this"))
 	default:
 		panic(p.errorf(t, "unexpected %s", t.text))

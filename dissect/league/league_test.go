@@ -252,7 +252,7 @@ func TestMistakes(t *testing.T) {
 		"[aliases]\nA = [\"x\"]\nB = [\"X\"]":        `l.toml:3: "X" is a name of two players`,
 		"[rating]\nmodel = \"elo\"":                  `l.toml:2: "elo" is not a rating; choose openskill or none`,
 		"[exclude]\nfiles = [\"[\"]":                 `l.toml:2: "[" is not a pattern; * stands for any characters`,
-		"[publish]\nchat = 1":                        `l.toml:2: chat must be true or false, and is a whole number`,
+		"[publish]\nchat = 1":                        `l.toml:2: chat must be true or false, not a whole number`,
 		"[[season]]\nname=\"A\"\nfrom=\"2026-02-01\"\nto=\"2026-01-01\"": `l.toml:4: "2026-01-01" is before the season's first day`,
 	} {
 		if _, err := Read(modfile.File{Name: "l.toml", Data: []byte(text)}); err == nil || err.Error() != want {

@@ -33,7 +33,7 @@ func Parse(text []byte, c *decode.Catalog) (Parsed, error) {
 			return l, errors.New("the JSON object does not end on its line; put each object on one line, as jq -c does")
 		}
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return l, fmt.Errorf("not JSON: %w, at byte %d", err, syntax.Offset)
+			return l, fmt.Errorf("not JSON: %q at byte %d does not belong there", text[max(syntax.Offset, 1)-1], syntax.Offset)
 		}
 		return l, fmt.Errorf("not JSON: %w", err)
 	}

@@ -439,7 +439,7 @@ func TestWebDamaged(t *testing.T) {
 		bytes []byte
 		says  string
 	}{
-		"text.txt": {[]byte("hello\nhow are you\n"), "not a capture"}, "empty.pcap": {nil, "there is no capture in it"}, "head.pcap": {whole[:10], "head.pcap"},
+		"text.txt": {[]byte("hello\nhow are you\n"), "not a capture"}, "empty.pcap": {nil, "empty (0 bytes)"}, "head.pcap": {whole[:10], "head.pcap"},
 		"noise.pcapng": {bytes.Repeat([]byte{0x0a, 0x0d, 0x0d, 0x0a, 0xff, 0xff, 0xff, 0xff}, 1000), "noise.pcapng"},
 	} {
 		v.drop(write(name, c.bytes))
