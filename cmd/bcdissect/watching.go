@@ -64,7 +64,7 @@ func (w *livePages) open(log *cli.Log) error {
 	if w.address == "" {
 		return nil
 	}
-	l, err := server.ListenLocally("--web", w.address, "8080", "; leave the address out for a free port")
+	l, err := server.ListenLocally("--web", w.address, "8080", "; without an address, --web takes a free one")
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 			return cli.Failed(fmt.Errorf("%s: not a file; give the name of a capture", name))
 		}
 	}
-	l, err := server.ListenLocally("--listen", listen, "8080", "; leave it out for a free port")
+	l, err := server.ListenLocally("--listen", listen, "8080", "; without --listen, web takes a free one")
 	if err != nil {
 		return err
 	}

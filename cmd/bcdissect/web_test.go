@@ -11,7 +11,7 @@ import (
 // TestListenLocally opens ports of this computer alone unless told otherwise.
 func TestListenLocally(t *testing.T) {
 	listen := func(address string) (net.Listener, error) {
-		return server.ListenLocally("--listen", address, "8080", "; leave it out for a free port")
+		return server.ListenLocally("--listen", address, "8080", "; without --listen, web takes a free one")
 	}
 	for _, address := range []string{"0", ":0", "127.0.0.1:0"} {
 		l, err := listen(address)
@@ -21,7 +21,7 @@ func TestListenLocally(t *testing.T) {
 		if got := l.Addr().String(); !strings.HasPrefix(got, "127.0.0.1:") {
 			t.Errorf("%s listens on %s", address, got)
 		}
-		if _, err := listen(l.Addr().String()); err == nil || !strings.HasSuffix(err.Error(), "; leave it out for a free port") {
+		if _, err := listen(l.Addr().String()); err == nil || !strings.HasSuffix(err.Error(), "; without --listen, web takes a free one") {
 			t.Errorf("a port in use: %v", err)
 		}
 		_ = l.Close()

@@ -27,7 +27,7 @@ var chatSpec = decode.Spec{
 // slotAsSender is the way of OpenBC's hosts with lines of chat.
 var slotAsSender = decode.Habit{Dialect: decode.OpenBC, Rule: decode.Rule{
 	Name: "chat-sender-is-slot",
-	Text: "writes the sender's slot into chat lines; the stock host passes them on as they are",
+	Text: "writes the sender's slot into chat lines; the stock host passes them on unchanged",
 }}
 
 // Chat is a line of chat.

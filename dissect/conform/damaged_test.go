@@ -27,8 +27,8 @@ func TestDamagedHeaders(t *testing.T) {
 		{"destination", func(d *dissect.Datagram, n int) {
 			d.Dst, d.Damaged = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, byte(n), 0, 1}), d.Dst.Port()), true
 		}, "41 datagrams have damaged IP headers with new addresses: not played."},
-		{"source port", func(d *dissect.Datagram, n int) { d.Src = otherPort(d.Src, n) }, "addresses have a few datagrams alone"},
-		{"destination port", func(d *dissect.Datagram, n int) { d.Dst = otherPort(d.Dst, n) }, "addresses have a few datagrams alone"},
+		{"source port", func(d *dissect.Datagram, n int) { d.Src = otherPort(d.Src, n) }, "addresses have only a few datagrams"},
+		{"destination port", func(d *dissect.Datagram, n int) { d.Dst = otherPort(d.Dst, n) }, "addresses have only a few datagrams"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			reports := compare(t, "networked_battle.pcap", decode.Undecided, nil, func(d *dissect.Datagram) bool {

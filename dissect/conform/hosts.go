@@ -118,7 +118,7 @@ func (h *Hosts) notes(apparent []*Replay) (notes []string) {
 		notes = append(notes, fmt.Sprintf(plural.Form(n, "%d {datagram has a damaged IP header|datagrams have damaged IP headers} with new addresses: not played."), n))
 	}
 	if n := len(apparent); n > 0 {
-		notes = append(notes, fmt.Sprintf(plural.Form(n, "%d {address has|addresses have} a few datagrams alone, in one direction, as from damaged headers: no {host|hosts}. The first is %v, in frame %d."),
+		notes = append(notes, fmt.Sprintf(plural.Form(n, "%d {address has|addresses have} only a few datagrams, all in one direction, and damaged headers explain {it|them}: not counted as {a host|hosts}. The first is %v, in frame %d."),
 			n, apparent[0].t.host, apparent[0].t.now.frame))
 	}
 	return notes

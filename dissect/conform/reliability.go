@@ -298,7 +298,7 @@ func (t *timeline) givenUp(players []*result.Player) result.Finding {
 			f.Frame = c.heard.frame
 		}
 	}
-	f.Text = fmt.Sprintf("The host puts out %s (%s) because of the acknowledgements that it ignores.", plural.Count(len(f.Players), "player"), whoAll(f.Players))
+	f.Text = fmt.Sprintf("The host removes %s (%s) because of the acknowledgements that it ignores.", plural.Count(len(f.Players), "player"), whoAll(f.Players))
 	return f
 }
 

@@ -11,7 +11,7 @@ import (
 // newMessages reads a message trace: every transport message that a process
 // received, without its datagram and sender.
 func newMessages(r io.Reader, remark func(string)) *textLog {
-	remark("a message trace: it holds received messages alone, without senders and datagrams, those of all clients mixed")
+	remark("a message trace: it has only received messages of all clients, without senders and datagrams")
 	t := &textLog{r: bufio.NewReaderSize(r, longestLine), remark: remark, session: "# Session: "}
 	t.record = t.message
 	return t
@@ -22,13 +22,13 @@ func (t *textLog) message(h *head, r *Record) (wrong string, line int, err error
 	line = t.number
 	rest, is := bytes.CutPrefix(h.rest, []byte("MSG "))
 	if !is {
-		return "it is no message (MSG)", line, nil
+		return "not a message (MSG)", line, nil
 	}
 	size := packet.FullUnknown // the dump then goes on with other memory
 	for word := range bytes.FieldsSeq(rest) {
 		if value, is := bytes.CutPrefix(word, []byte("size=")); is {
 			if size, is = decimal(value); !is {
-				return "its size is no number", line, nil
+				return "its size is not a number", line, nil
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (t *textLog) packet(h *head, r *Record) (deciphered bool, wrong string, err
 	}
 	result, ok := h.value("rc=", size)
 	if !ok {
-		return false, "the result (rc) is no number", nil
+		return false, "the result (rc) is not a number", nil
 	}
 	*r = Record{Unsent: result < 0}
 	r.Time, r.Digits, r.Full = t.timed(h), 3, size

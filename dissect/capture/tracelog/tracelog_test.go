@@ -156,7 +156,7 @@ func TestPackets(t *testing.T) {
 				"line 7: the direction is none of S->C, C->S and S->?; the record is skipped",
 				"line 8: the peer has no address; the record is skipped",
 				"line 9: the record has no length; the record is skipped",
-				"line 10: the result (rc) is no number; the record is skipped",
+				"line 10: the result (rc) is not a number; the record is skipped",
 				"line 11: the dump continues at 0020, not at 0010; the record is skipped",
 				"line 15: the dump is longer than the datagram; the record is skipped",
 			},
@@ -272,7 +272,7 @@ func TestMessages(t *testing.T) {
 	}
 	if len(remarks) != 3 || !strings.HasPrefix(remarks[0], "a message trace: ") ||
 		remarks[1] != "line 12: the dump is longer than the message; the record is skipped" ||
-		remarks[2] != "line 15: it is no message (MSG); the record is skipped" {
+		remarks[2] != "line 15: not a message (MSG); the record is skipped" {
 		t.Errorf("got remarks\n%s", strings.Join(remarks, "\n"))
 	}
 }

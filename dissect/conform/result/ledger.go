@@ -88,8 +88,8 @@ var (
 	RuleFragments = &decode.Rule{Name: "fragments-in-order-only", Text: "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
 	RuleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when the newcomer is ready"}
 	RuleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the newest ship of the object's owner; the stock host sends that object or nothing"}
-	RuleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on as they are"}
-	RuleArrival   = &decode.Rule{Name: "acts-on-arrival", Text: "acts on messages in the order in which they arrive, and again on those that arrive again; the stock host goes by their numbers"}
+	RuleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on unchanged"}
+	RuleArrival   = &decode.Rule{Name: "acts-on-arrival", Text: "acts on messages in the order in which they arrive, and again on those that arrive again; the stock host follows their numbers"}
 	RuleStrange   = &decode.Rule{Name: "other", Text: "sends the same as the model of its dialect; no rule describes this difference"}
 )
 
