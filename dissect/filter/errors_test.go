@@ -453,9 +453,9 @@ func TestErrors(t *testing.T) {
 			`expected and, or, or a comparison before this`,
 		},
 		{
-			`text contians "x"`,
-			`     ^~~~~~~~`,
-			`there is no operator contians; did you mean contains?`,
+			`text contans "x"`,
+			`     ^~~~~~~`,
+			`there is no operator contans; did you mean contains?`,
 		},
 		{
 			`name == Chat name == Chat`,

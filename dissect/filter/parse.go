@@ -101,7 +101,7 @@ func (p *parser) whole() *expr {
 	case tokClose:
 		panic(p.errorf(t, "there is no matching ("))
 	case tokWord:
-		if similar := nearest(lowered(t.text), operators); len(similar) > 0 { // speed contians
+		if similar := nearest(lowered(t.text), operators); len(similar) > 0 { // speed contans
 			panic(p.errorf(t, "there is no operator %s", clip(t.text)).offer(similar...))
 		}
 		panic(p.errorf(t, "expected and, or, or a comparison before this"))
