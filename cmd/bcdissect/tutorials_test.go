@@ -11,6 +11,9 @@ import (
 func TestWhoLagged(t *testing.T) { runPage(t, "docs/who-lagged.md", 4) }
 
 func TestFirstSeason(t *testing.T) {
+	if filepath.Separator != '/' {
+		t.Skip("the page shows paths with slashes")
+	}
 	cache := t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, cache)
