@@ -30,7 +30,7 @@ func (c *Copy) Name(addr netip.Addr, name string) {
 // Sizes of what follows the packet in a frame, in bytes.
 const (
 	maxPadding = 64 // after the packet and before a trailer: Ethernet's padding and checksum
-	minTrailer = 48 // of an annotation: with less, there is padding
+	minTrailer = 48 // the shortest trailer that can be an annotation: shorter ones are padding
 )
 
 // annotated reports whether a frame with a datagram ends with a trailer of its
@@ -54,7 +54,8 @@ func (f *Frame) Extend(b []byte) {
 	f.Full += len(b)
 }
 
-// isIP reports whether frames with the link type are IP packets alone.
+// isIP reports whether frames with the link type are IP packets without a link
+// header.
 func isIP(link uint16) bool {
 	switch link {
 	case linkRaw, linkIPv4, linkIPv6, linkRawBSD, linkRawOpen:

@@ -30,8 +30,8 @@ func (b *buffer) offset() int64 { return b.base + int64(b.lo) }
 // end returns the offset after the last byte read.
 func (b *buffer) end() int64 { return b.base + int64(b.hi) }
 
-// ready returns the buffered bytes, however few. They stay in place like those
-// of peek.
+// ready returns the buffered bytes, however few. They stay in place like the
+// bytes that peek returns.
 func (b *buffer) ready() []byte { return b.buf[b.lo:b.hi] }
 
 // peek returns the next n bytes, at most bufferSize, or fewer and the reason.
@@ -114,7 +114,7 @@ func (b *buffer) Read(p []byte) (int, error) {
 }
 
 // failed returns the error for an incomplete record. err is from peek or
-// discard; begun reports whether part of the record was read.
+// discard. The argument begun reports whether part of the record was read.
 func (b *buffer) failed(err error, begun, inFrame bool) error {
 	switch {
 	case errors.Is(err, io.EOF) && !begun:

@@ -13,18 +13,19 @@ import (
 
 // CopyOptions choose the contents and the form of a copy of captures.
 type CopyOptions struct {
-	// Keep chooses frames; nil takes all.
+	// Keep chooses frames. A nil Keep takes all.
 	Keep func(f *Frame) bool
 	// Hold makes frames with a datagram wait for Release, which may change them.
 	Hold bool
 	// Pcap writes pcap, which holds no comments, and only one link type.
 	Pcap bool
 	// Sections are the options of the sections of several inputs, which become one
-	// section; nil keeps sections as they are, which needs a single input.
+	// section. If nil, the sections are kept unchanged, which needs a single
+	// input.
 	Sections [][]byte
-	// Longer makes room for frames that are longer than those that were captured:
-	// interfaces have no snap length. An IP packet alone becomes one of a loopback
-	// interface, since Wireshark drops the bytes after it.
+	// Longer makes room for frames that are longer than the captured ones:
+	// interfaces have no snap length. A bare IP packet gets a loopback interface,
+	// since Wireshark drops the bytes after it.
 	Longer bool
 	// Comments are added to each section.
 	Comments []string
@@ -32,7 +33,7 @@ type CopyOptions struct {
 
 // A Copy writes frames of captures to another capture. It is the tap of the
 // series that reads them. Comments, interfaces, times, resolved names and other
-// blocks survive; numbers become little-endian.
+// blocks survive. Numbers become little-endian.
 type Copy struct {
 	w    Writer
 	opts CopyOptions
@@ -41,11 +42,11 @@ type Copy struct {
 	files      map[int][]written // the interfaces of each file's section
 	file       int               // being read
 	interfaces int               // in the output's section
-	link       uint16            // of a pcap file
+	link       uint16            // link type of a pcap file
 	unit       int               // nanoseconds in the fraction of a second of a pcap file
 	held       *Frame            // waits for Release
 	of         packet.Datagram
-	data       []byte // of held
+	data       []byte // contents of held
 	headed     []byte // the last frame with a header
 
 	stats CopyStats
@@ -59,11 +60,11 @@ type written struct {
 	headed bool // its frames get a header before the IP packet
 }
 
-// CopyStats count the frames of a copy, and the parts left out of it.
+// CopyStats count the frames of a copy and the parts that were not copied.
 type CopyStats struct {
 	Frames  int // written
 	Lacking int // too large, or without an interface
-	Blocks  int // blocks of pcapng other than frames, too large to copy
+	Blocks  int // pcapng blocks other than frames that were too large to copy
 }
 
 // NewCopy returns a copy. The name is for errors.
@@ -261,8 +262,8 @@ func (c *Copy) Frame(f *Frame) {
 // and be replaced.
 func (c *Copy) Held() *Frame { return c.held }
 
-// Take returns the frame that waits, or nil, and leaves it to the caller, who
-// may give it back to Put as long as the section of the output lasts, or never.
+// Take returns the frame that waits, or nil. The frame then belongs to the
+// caller, who may give it back to Put while the section of the output lasts.
 func (c *Copy) Take() *Frame {
 	f := c.held
 	if f == nil {

@@ -12,14 +12,14 @@ import (
 )
 
 // A DatagramWriter writes the datagrams that a program itself has sent and
-// received. It puts each into an IPv4 packet of its own, so that all capture
-// readers can read the file.
+// received. It puts each into its own IPv4 packet, so that all capture readers
+// can read the file.
 type DatagramWriter struct {
 	packets PacketWriter
 	buf     []byte
-	id      uint16 // of the last packet
+	id      uint16 // ID of the last packet
 
-	Comment string // of the next datagram; empty for none
+	Comment string // comment for the next datagram, empty for none
 }
 
 // DatagramOptions sets the link type and snap length of a file of datagrams.

@@ -16,14 +16,14 @@ const (
 	maxWhole      = 1 << 16               // bytes of one IP datagram
 	maxSpans      = 128                   // gaps in one datagram
 	maxPieces     = maxWhole / 8          // frames of one datagram that are remembered
-	maxPieceAge   = 30 * time.Second      // of capture time, since the first fragment
-	maxDoubleAge  = 50 * time.Millisecond // of the copy of a datagram whose fragments the network doubled, since the datagram
+	maxPieceAge   = 30 * time.Second      // in capture time, since the first fragment
+	maxDoubleAge  = 50 * time.Millisecond // how long after a datagram a copy of it may follow if the network doubled its fragments
 )
 
 // A piece is one IP fragment.
 type piece struct {
 	key    pieceKey
-	next   layers.IPProtocol // of the whole datagram, if offset is 0
+	next   layers.IPProtocol // protocol of the whole datagram, if offset is 0
 	offset int
 	more   bool // not the last
 	data   []byte
@@ -44,7 +44,7 @@ type whole struct {
 	data   []byte // up to the first missing byte
 	full   int
 	next   layers.IPProtocol
-	frames []int // of the fragments but the last
+	frames []int // frame numbers of the fragments except the last
 }
 
 // A joiner reassembles IP fragments in any order. Where fragments overlap, the
@@ -70,7 +70,7 @@ type part struct {
 	held  int    // the snap length cut off data from here on
 	next  layers.IPProtocol
 
-	frames []int // of its pieces
+	frames []int // frame numbers of its fragments
 
 	again  []span    // received twice
 	copies []int     // frames of these pieces

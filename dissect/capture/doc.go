@@ -9,11 +9,11 @@
 // Datagrams sent in IP fragments are joined, within bounds.
 //
 // A file that was cut short or is damaged yields everything before the bad
-// place; then Next returns an error that wraps [ErrCut] or [ErrDamaged].
-// Reading does not resume behind damage: a wrong length leaves nothing to
-// find the next record by.
+// place. Then Next returns an error that wraps [ErrCut] or [ErrDamaged]. Reading
+// does not resume behind damage: a wrong length leaves nothing to find the next
+// record by.
 //
 // A datagram and its payload belong to the source and are valid until the next
-// one is read; clone them to keep them. Sources are not safe for concurrent use,
+// one is read. Clone them to keep them. Sources are not safe for concurrent use,
 // except for methods documented as such.
 package capture

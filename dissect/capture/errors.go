@@ -38,8 +38,8 @@ func damagedAt(offset int64, inFrame bool, format string, args ...any) error {
 	return &stop{kind: ErrDamaged, offset: offset, inFrame: inFrame, why: fmt.Sprintf(format, args...)}
 }
 
-// sentence makes an error for people. frames is the number of frames so far;
-// packed means that offsets are not those of the file itself.
+// sentence makes an error for people. frames is the number of frames so far. If
+// packed is set, offsets count unpacked bytes and not bytes of the file.
 func (s *stop) sentence(name string, frames int, packed bool) error {
 	if !errors.Is(s.kind, ErrCut) && !errors.Is(s.kind, ErrDamaged) {
 		return named(name, s.kind)

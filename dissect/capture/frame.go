@@ -16,7 +16,7 @@ type frame struct {
 	clear     bool // its section is marked by ClearMark
 	anonymous bool // its section is marked by AnonymousMark
 
-	logged *packet.Datagram // of a log, which has no frames: the rest is not set but for time, digits and flaw
+	logged *packet.Datagram // datagram of a log, which has no frames: only time, digits and flaw are set as well
 }
 
 // ClearMark is the comment of a pcapng section with deciphered datagrams, except

@@ -24,7 +24,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 		return d.short()
 	}
 	h := &d.headers.ipv4
-	_ = h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) // sets the fields in any case; they are checked here
+	_ = h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) // sets the fields in any case. They are checked here.
 	header, total := int(h.IHL)*4, int(h.Length)
 	if be16(b[2:]) == 0 {
 		total = len(b) // the network card fills it in
@@ -80,7 +80,7 @@ func (d *decoder) ipv6(b []byte) outcome {
 		full = len(b) - ipv6Header // a jumbogram, or the network card fills it in
 	}
 	next := h.NextHeader
-	// A packet that crossed from IPv4 may say so in its addresses.
+	// A packet that was translated from IPv4 may have IPv4-mapped addresses.
 	src, dst := netip.AddrFrom16([16]byte(h.SrcIP)).Unmap(), netip.AddrFrom16([16]byte(h.DstIP)).Unmap()
 	b = b[ipv6Header:]
 	b = b[:min(full, len(b))]

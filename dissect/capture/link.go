@@ -69,12 +69,12 @@ type decoder struct {
 	headers  headers
 
 	every     bool   // sources stop at any frame, not only at datagrams
-	ancillary [1]any // of a packet for gopacket: its LinkType
+	ancillary [1]any // ancillary data of a packet for gopacket: its LinkType
 	log       []byte // packet made of a log's datagram, reused
 
 	header int   // capacity of the current frame's data from its IP header on
 	cut    bool  // the capture lacks the end of the current frame
-	pieces []int // frames of the IP fragments before the one that completed the datagram; nil if it came in one piece
+	pieces []int // frames of the IP fragments before the one that completed the datagram, nil if it came in one piece
 }
 
 // decode decodes f and reports whether d.datagram holds its datagram.
@@ -111,7 +111,7 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 	switch link {
 	case linkEthernet:
 		if len(b) >= ethernetHeader && layers.EthernetType(be16(b[12:])) == layers.EthernetTypeIPv4 {
-			return d.ipv4(b[ethernetHeader:]) // most; gopacket's decoder takes 12 ns, since it copies what it has just written
+			return d.ipv4(b[ethernetHeader:]) // most packets. gopacket's decoder takes 12 ns, since it copies what it has just written.
 		}
 		h := &d.headers.ethernet
 		if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
@@ -189,12 +189,12 @@ func (d *decoder) raw(b []byte) outcome {
 }
 
 // family dispatches on the capturing system's address family. AF_INET is 2
-// everywhere; AF_INET6 differs.
+// everywhere, but AF_INET6 differs.
 func (d *decoder) family(b []byte) outcome {
 	if len(b) < 4 {
 		return d.short()
 	}
-	// The file does not state the byte order reliably; the decoder guesses it, since
+	// The file does not state the byte order reliably. The decoder guesses it, since
 	// the numbers are small, and refuses others.
 	h := &d.headers.loopback
 	if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
@@ -210,7 +210,7 @@ func (d *decoder) family(b []byte) outcome {
 	return notIP
 }
 
-// pppoe strips the header of a PPPoE session; its length excludes padding.
+// pppoe strips the header of a PPPoE session. Its length excludes padding.
 func (d *decoder) pppoe(b []byte) outcome {
 	if len(b) < 6 {
 		return d.short()

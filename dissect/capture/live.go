@@ -20,7 +20,7 @@ import (
 const (
 	defaultQueue = 1 << 16  // packets
 	maxWaiting   = 64 << 20 // bytes of them
-	chunkSize    = 64 << 10 // of memory for copies of packets
+	chunkSize    = 64 << 10 // memory for copies of packets
 	tick         = time.Second / 2
 )
 
@@ -35,12 +35,12 @@ type LiveOptions struct {
 
 // A Live reads datagrams from an interface.
 //
-// One goroutine reads packets, numbers them, passes them to the writer, if any,
-// and queues them for Next. If Next is not called often enough, the queue
-// overflows; this is counted and does not affect the file, so that a stopped
-// terminal or a pager leaves no holes in it. If writing is too slow, packets
-// wait in the system's buffer; when that is full, the system drops and counts
-// them.
+// One goroutine reads and numbers packets. It passes them to the writer, if
+// there is one, and queues them for Next. If Next is not called often enough,
+// the queue overflows. The loss is counted and does not affect the file: a
+// stopped terminal or a pager leaves no holes in it. If writing is too slow,
+// packets wait in the system's buffer. When that is full, the system drops and
+// counts them.
 type Live struct {
 	packetReader
 	source  packetSource
@@ -60,7 +60,7 @@ type Live struct {
 	closer  sync.Once
 	closing atomic.Bool
 	done    chan struct{} // closed when the reading goroutine has ended
-	end     error         // its reason; read it only after queue is closed
+	end     error         // why reading ended, set before queue is closed
 	failed  error         // result of closing the device
 
 	mu       sync.Mutex
@@ -89,7 +89,7 @@ type Counters struct {
 	Time            time.Time // time of this query
 	Read            uint64    // packets read, and written if there is a writer
 	Overflowed      uint64    // read packets that found no room in the queue for Next
-	Skipped         uint64    // received packets left out of the file on purpose
+	Skipped         uint64    // received packets deliberately not written to the file
 	NoRoom          uint64    // dropped packets that found no room in the system's buffer
 }
 
@@ -104,8 +104,8 @@ type PacketWriter interface {
 	Flush(c Counters) error
 }
 
-// OpenLive opens an interface. Reading starts with the first call of Next;
-// until then the system buffers the packets.
+// OpenLive opens an interface. Reading starts with the first call of Next.
+// Until then the system buffers the packets.
 func OpenLive(o LiveOptions) (*Live, error) {
 	d, err := device.Open(o.Options)
 	if err != nil {
@@ -148,9 +148,8 @@ func (l *Live) WriterOptions() WriterOptions {
 // is not closed. An error from it ends the capture.
 func (l *Live) Tee(w PacketWriter) { l.writer = w }
 
-// Tap lets a tap see all packets that Next takes, and in the end their counts, of
-// which those without room in the queue are lost, too. It must be called before the first
-// Next.
+// Tap lets a tap see all packets that Next takes, and in the end their counts. Packets
+// that found no room in the queue count as lost. It must be called before the first Next.
 func (l *Live) Tap(t Tap, o *WriterOptions) {
 	l.tap.Tap, l.start = t, o.Start
 	var b Writer
@@ -180,8 +179,8 @@ func (l *Live) untap() {
 // [io.EOF]. If the capture ends by itself, Next returns the reason, which wraps
 // [device.ErrDown] if the interface went down.
 //
-// The number of a datagram is that of its packet among those read, which is
-// also its number in the written file.
+// A datagram has the number of its packet among the packets read, which is also
+// its number in the written file.
 func (l *Live) Next() (*packet.Datagram, error) {
 	l.starter.Do(func() { go l.read() })
 	for {
@@ -218,7 +217,7 @@ func (l *Live) Counters() Counters {
 	return l.counters
 }
 
-// Close implements [Source]. It ends the capture; Next returns the remaining
+// Close implements [Source]. It ends the capture. Next returns the remaining
 // datagrams and then [io.EOF]. Close may be called repeatedly, at any time and
 // by any goroutine. It returns when the device is closed.
 func (l *Live) Close() error {

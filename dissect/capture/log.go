@@ -13,7 +13,7 @@ type logReader struct {
 	record tracelog.Record
 }
 
-// newLog returns a reader if the file's first bytes are those of a log, and nil
+// newLog returns a reader if the file's first bytes are a log's, and nil
 // otherwise.
 func newLog(b *buffer, head []byte, remark func(string)) frameReader {
 	log := tracelog.New(b, head, remark)

@@ -12,7 +12,7 @@ import (
 )
 
 // maxWindow limits the memory for unpacking zstd. It is the default limit of
-// the zstd tool; memory is used only as far as the data reach back.
+// the zstd tool. Memory is used only as far as the data reach back.
 const maxWindow = 128 << 20
 
 // unpack returns a reader of the unpacked content of b, or nil if its magic

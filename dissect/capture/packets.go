@@ -26,9 +26,9 @@ var (
 // [layers.LinkType] has 8. It is a [gopacket.Decoder] for packets of the type.
 type LinkType uint16
 
-// Decode implements [gopacket.Decoder]. Besides the types that gopacket knows, it
-// decodes all those of this package, but adds no layer for Linux's header on
-// "any" of today.
+// Decode implements [gopacket.Decoder]. It decodes the types that gopacket knows
+// and all types of this package, but adds no layer for Linux's current header on
+// "any".
 func (l LinkType) Decode(data []byte, p gopacket.PacketBuilder) error {
 	switch {
 	case l == linkSLL2 && len(data) >= sll2Header:
@@ -127,8 +127,8 @@ type Packets struct {
 
 // FromPackets returns a source of the datagrams in packets, which may come from
 // anywhere: a pcap.Handle, an afpacket.TPacket, a pcapgo.Reader, a reader of
-// yours. link is the LINKTYPE number of the packets. A packet that has a link type
-// in its ancillary data, as those of a pcapgo.NgReader can, goes by that.
+// yours. link is the LINKTYPE number of the packets. A link type in a packet's
+// ancillary data, which a pcapgo.NgReader can set, takes precedence.
 //
 // If src also implements [gopacket.ZeroCopyPacketDataSource], that is used. An
 // error that is only temporary, such as a timeout, is not the end.

@@ -33,8 +33,8 @@ type pcapReader struct {
 	tap     Tap
 }
 
-// newPcap returns a reader if the file's first bytes are those of a pcap file,
-// and nil otherwise.
+// newPcap returns a reader if the file's first bytes are a pcap file's, and nil
+// otherwise.
 func newPcap(b *buffer, magic []byte, tap Tap) (frameReader, error) {
 	p := &pcapReader{b: b, tap: tap}
 	if !p.recognise(magic) {
@@ -152,5 +152,5 @@ func (p *pcapReader) reorder(sec, fraction, held, full uint32) (_, _, _, _ uint3
 // small or to zero.
 func fullLength(full, held uint32) int { return int(min(max(full, held), 1<<30)) }
 
-// byteOrders are those of the machines that wrote a file.
+// byteOrders are the byte orders of the machines that write captures.
 var byteOrders = []binary.ByteOrder{binary.LittleEndian, binary.BigEndian}

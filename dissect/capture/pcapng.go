@@ -39,15 +39,15 @@ type link struct {
 type pcapngReader struct {
 	binary.ByteOrder
 	b     *buffer
-	links []link // of the section
+	links []link // link types of the section's interfaces
 	tap   Tap
 	clear bool // the section is marked: its datagrams are deciphered
 
 	anonymous bool // the section is marked: it holds pseudonyms
 }
 
-// newPcapng returns a reader if the file's first bytes are those of a pcapng
-// file, and nil otherwise.
+// newPcapng returns a reader if the file's first bytes are a pcapng file's, and
+// nil otherwise.
 func newPcapng(b *buffer, magic []byte, tap Tap) (frameReader, error) {
 	if binary.LittleEndian.Uint32(magic) != ngSection {
 		return nil, nil

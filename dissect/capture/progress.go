@@ -15,7 +15,7 @@ type progress struct {
 
 func (p *progress) get() (read, size int64) { return p.read.Load(), p.size.Load() }
 
-// expect sets the size to that of all files together, if all are known.
+// expect sets the size to the sum of all files, if all are known.
 func (p *progress) expect(names []string, stdin io.Reader) {
 	total := int64(0)
 	for _, name := range names {

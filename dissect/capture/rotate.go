@@ -20,8 +20,8 @@ import (
 type Rotation struct {
 	Duration time.Duration // covered by one file
 	Size     int64         // bytes of a file
-	Packets  int           // of a file
-	Files    int           // to keep; the oldest are deleted
+	Packets  int           // most packets in a file
+	Files    int           // how many files to keep. The oldest are deleted.
 }
 
 // Set adds a condition in dumpcap's notation: duration:SECONDS, filesize:KB of
@@ -61,20 +61,20 @@ func (r *Rotation) Check() error {
 	return nil
 }
 
-// A RotatingWriter writes packets to a sequence of complete files, named like
-// those of dumpcap: a.pcapng becomes a_00001_20061231235959.pcapng, with a
+// A RotatingWriter writes packets to a sequence of complete files, named as
+// dumpcap names them: a.pcapng becomes a_00001_20061231235959.pcapng, with a
 // number and the local start time of the file. It implements [PacketWriter].
 //
-// The first file is created at once, to detect a bad name early; each later one
-// with its first packet.
+// The first file is created at once, to detect a bad name early. Each later
+// file is created with its first packet.
 type RotatingWriter struct {
 	prefix, suffix string
 	rotation       Rotation
 	options        WriterOptions
 	file           *Writer
-	begun          time.Time // of the first packet in the file
+	begun          time.Time // time of the first packet in the file
 	packets        int       // in the file
-	number         int       // of the file
+	number         int       // number of the file
 	kept           []string
 	counters       Counters
 	err            error

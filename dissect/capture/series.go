@@ -11,15 +11,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// A Series reads the datagrams of one capture file, or of several as one stream: frame numbers continue,
-// and IP fragments are joined across files, so that a rotated capture reads
-// like a single file. Files that can be read again are merged by time. Each
-// file's frames stay in their order; of frames of the same time, those of the
-// file that begins first come first.
+// A Series reads the datagrams of one capture file, or of several as one stream: frame numbers
+// continue, and IP fragments are joined across files, so that a rotated capture reads like a single
+// file. Files that can be read again are merged by time. Each file's frames stay in their order. If
+// frames have the same time, the file that begins first comes first.
 //
-// After a truncated or damaged file it continues with the others; a name that
-// cannot be opened ends the stream. Next reports either after all readable
-// data.
+// After a truncated or damaged file it continues with the others, but a name that cannot be opened
+// ends the stream. Next reports either after all readable data.
 type Series struct {
 	packetReader
 	queue    []input // not yet opened
@@ -72,9 +70,9 @@ func newSeries() *Series {
 	return s
 }
 
-// inputs returns the files in the order of their first frames, which they begin
-// with. A file without one stays behind the file before it. If a name is not that
-// of a regular file, the order is the given one, and their starts are not known.
+// inputs returns the files in the order of their first frames, and whether these
+// times are known. A file without frames stays behind the file before it. If a
+// name is not a regular file, the order stays as given and the times are unknown.
 func inputs(names []string) (all []input, timed bool) {
 	for _, name := range names {
 		all = append(all, input{name: name})
@@ -95,8 +93,8 @@ func inputs(names []string) (all []input, timed bool) {
 	return all, true
 }
 
-// irregular reports whether a name is that of a pipe or the like. Names that do
-// not exist are left to the series.
+// irregular reports whether a name is a pipe or another file that is not
+// regular. Names that do not exist are left to the series.
 func irregular(name string) bool {
 	info, err := os.Stat(name)
 	return name == "-" || err == nil && !info.Mode().IsRegular()
@@ -192,7 +190,7 @@ func (s *Series) turn() (first *file, ends bool) {
 		}
 		at := f.frame.Time
 		if !after {
-			at = at.Add(-1) // of the same time, its frame comes first
+			at = at.Add(-1) // the frame of s comes first if the times are equal
 		}
 		if !ends || s.until.After(at) {
 			s.until, ends = at, true
@@ -224,7 +222,7 @@ func (s *Series) end(f *file, err error) {
 		return
 	}
 	if s.note(err); !onlyDamage(err) {
-		_ = s.Close() // the same
+		_ = s.Close() // its error would only repeat err
 	}
 }
 

@@ -14,33 +14,33 @@ type Stats struct {
 	Frames    int       // all frames
 	Datagrams int       // frames with a datagram
 	Other     Other     // all others
-	FirstTime time.Time // of the first frame; zero if there is none
+	FirstTime time.Time // time of the first frame, zero if there is none
 	LastTime  time.Time // the latest of any frame
 
 	Unfinished int // datagrams with missing IP fragments
-	Evicted    int // evicted: too old, too many, or contradictory
+	Evicted    int // given up: too old, too many, or contradictory
 
 	Anonymous bool // a file is marked by AnonymousMark
 
-	Remarks     []string // on files that are read with reservations, such as logs; only the first few
-	MoreRemarks int      // those left out
+	Remarks     []string // on files that are read with reservations, such as logs. Only the first few are kept.
+	MoreRemarks int      // how many further remarks were not kept
 
-	BytesRead int64 // of the files, packed or not
-	Size      int64 // of the files, 0 if not known
+	BytesRead int64 // bytes of the files, packed or not
+	Size      int64 // size of the files, 0 if not known
 }
 
 // Other counts frames without a datagram, by reason.
 type Other struct {
 	NotIP       int // ARP and the like
 	NotUDP      int // TCP, ICMP and the like
-	TCP         int // those of NotUDP that are TCP
+	TCP         int // how many of NotUDP are TCP
 	Fragments   int // IP fragments, except those that completed a datagram
 	Cut         int // cut by the snap length before the end of the UDP header
 	Malformed   int // inconsistent headers
 	Oversized   int // too large to decode
-	Unsent      int // of a log: sending them failed
-	NoInterface int // of an interface without a description in the file
-	UnknownLink int // of an unknown link type
+	Unsent      int // datagrams in a log that could not be sent
+	NoInterface int // frames of an interface that the file does not describe
+	UnknownLink int // frames of an unknown link type
 	Links       []LinkCount
 }
 
@@ -50,7 +50,7 @@ func (o Other) Total() int {
 }
 
 // A LinkCount counts the frames of one unknown link type. A hostile capture may
-// have many; only the first few are listed.
+// have many. Only the first few are listed.
 type LinkCount struct {
 	Type   int // the LINKTYPE number
 	Frames int
@@ -81,7 +81,7 @@ const (
 type tally struct {
 	Stats  // without Datagrams, and with no more of Other than the links
 	counts [outcomes]int
-	before time.Time // of the frame before
+	before time.Time // time of the frame before
 }
 
 // maxRemarks limits the number of remarks that are kept.

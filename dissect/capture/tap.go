@@ -48,7 +48,7 @@ type Frame struct {
 	Lacking   bool   // Data is too large, or no interface is described for it
 
 	Datagram *packet.Datagram // nil if the frame completes none
-	Payload  int              // offset of the datagram's payload in Data; -1 if it comes from several frames
+	Payload  int              // offset of the datagram's payload in Data, -1 if it comes from several frames
 	Link     uint16           // LINKTYPE number
 	Network  int              // offset of the IP header in Data, if Payload is not -1
 	Pieces   []int            // the numbers of these frames, without this one
@@ -117,7 +117,7 @@ func checksum(sum uint64, b []byte) uint16 {
 func putUDPSum(to []byte, sum uint64) {
 	fixed := ^checksum(sum, nil)
 	if fixed == 0 {
-		fixed = math.MaxUint16 // 0 means that there is no checksum
+		fixed = math.MaxUint16 // 0 means that the datagram has no checksum
 	}
 	binary.BigEndian.PutUint16(to, fixed)
 }
@@ -128,7 +128,7 @@ func resolutionOption(digits uint8) []byte {
 	return []byte{ngResolution, 0, 1, 0, digits, 0, 0, 0, 0, 0, 0, 0}
 }
 
-// Blocks that hold numbers, besides those above.
+// Blocks with counters, in addition to the blocks above.
 const (
 	ngNames   = 4 // addresses and their names
 	ngSecrets = 10

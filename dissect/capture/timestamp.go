@@ -23,8 +23,8 @@ type resolution struct {
 // microseconds is the resolution of an interface that does not state one.
 var microseconds = resolution{exp: 6}
 
-// digits returns the unit's number of decimals of a second, limited to those of
-// a time.
+// digits returns the unit's number of decimals of a second, at most the number
+// that a time has.
 func (r resolution) digits() int8 {
 	if r.binary {
 		return int8(min((int(r.exp)*30103+99999)/100000, 9)) // exp * log10(2), rounded up
@@ -42,7 +42,7 @@ func (r resolution) time(stamp uint64) time.Time {
 	case r.binary:
 		hi, _ := bits.Mul64(stamp, 1e9) // below one second
 		nsec = hi >> (r.exp - 64)
-	case r.exp == 6: // the most common one; division by constants is faster
+	case r.exp == 6: // the most common one. Division by constants is faster.
 		sec, nsec = stamp/1e6, stamp%1e6*1e3
 	case r.exp == 9:
 		sec, nsec = stamp/1e9, stamp%1e9

@@ -19,15 +19,15 @@ const ngStatistics = 5
 
 // Block options.
 const (
-	ngHardware    = 2 // of a section
+	ngHardware    = 2 // option of a section
 	ngSystem      = 3
 	ngApplication = 4
 
-	ngName        = 2 // of an interface
+	ngName        = 2 // option of an interface
 	ngDescription = 3
 	ngFilter      = 11
 
-	ngStart    = 2 // of statistics
+	ngStart    = 2 // option of statistics
 	ngEnd      = 3
 	ngReceived = 4
 	ngDropped  = 5
@@ -38,24 +38,25 @@ const (
 // writeSize is the number of bytes to collect before a write.
 const writeSize = 256 << 10
 
-// WriterOptions describe a capture in its file. Empty ones are left out.
+// WriterOptions describe a capture in its file. Empty options are not written.
 type WriterOptions struct {
 	Link        uint16 // LINKTYPE number
 	SnapLen     int
-	Start       time.Time // of the capture
-	Hardware    string    // of this machine
+	Start       time.Time // start of the capture
+	Hardware    string    // hardware of this machine
 	System      string    // its operating system
 	Application string    // name and version of the writing program
 	Interface   string
-	Description string // of the interface
+	Description string // description of the interface
 	Filter      string // as typed
 
 	Overwrite bool // allows an existing file with content
 
-	// Of a series of files: those that were last written to so long ago are deleted
-	// when the next one begins, also those of earlier series of the name. 0 is never.
+	// Keep makes a series of files delete its old files when it begins the next one:
+	// those last written to longer ago than Keep, also from earlier series with the
+	// same name. 0 deletes none.
 	Keep   time.Duration
-	Forgot func(name string) // is told of each that was deleted; may be nil
+	Forgot func(name string) // is called with the name of each deleted file, may be nil
 }
 
 // A FileWriter writes packets to a file, or to several.
@@ -75,9 +76,9 @@ type Writer struct {
 	w        io.Writer
 	buf      []byte
 	open     int   // offset in buf of the block being made
-	size     int64 // of the file, with the bytes in buf
+	size     int64 // size of the file, with the bytes in buf
 	start    time.Time
-	last     time.Time // of the last packet
+	last     time.Time // time of the last packet
 	counters Counters
 	err      error
 }
@@ -193,7 +194,7 @@ func commentOption(size int) int { return 12 + size }
 // packetBlock returns the size of a packet's block.
 func packetBlock(data int) int { return 32 + (data+3)&^3 }
 
-// statisticsBlock is the size of the final block; moreStatistics is the size of
+// statisticsBlock is the size of the final block. moreStatistics is the size of
 // its two optional counters.
 const (
 	statisticsBlock = 24 + 4*12 + 4
@@ -256,8 +257,8 @@ func (w *Writer) statistics(end time.Time) {
 	}
 }
 
-// flush writes the collected blocks. Where there is no room for all of them,
-// the file ends with the last whole one.
+// flush writes the collected blocks. If there is no room for all of them, the
+// file ends with the last complete one.
 func (w *Writer) flush() error {
 	if w.err == nil && len(w.buf) > 0 {
 		if n, err := w.w.Write(w.buf); err != nil {
