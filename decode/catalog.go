@@ -55,7 +55,7 @@ func (e *NameError) Error() string {
 }
 
 // With returns a catalogue extended by specs. A spec with a new opcode, or one
-// covered only by the catch-all spec, is added; a spec with a known opcode
+// covered only by the catch-all spec, is added. A spec with a known opcode
 // becomes an alternative of the existing one. With returns a [*NameError] if a
 // name is taken by another message, ignoring case.
 func (c *Catalog) With(specs ...*Spec) (*Catalog, error) {
@@ -109,6 +109,6 @@ func (c *Catalog) Find(name string) *Spec {
 	return nil
 }
 
-// All returns the specs in numeric order; alternatives follow the spec with the
-// same opcode.
+// All returns the specs in numeric order. Alternatives follow the main spec of
+// their opcode.
 func (c *Catalog) All() []*Spec { return slices.Clone(c.specs) }

@@ -9,12 +9,13 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Env answers questions that need the state of the session.
+// Env gives walks the values that depend on the session and not only on the
+// message.
 type Env interface {
 	// Ship returns the class of a ship, or nil if it is unknown.
 	Ship(id wire.ObjectID) *ship.Class
-	// Base returns the last absolute position that the sender gave for the object;
-	// ok is false if there is none.
+	// Base returns the last absolute position that the sender gave for the object.
+	// If there is none, ok is false.
 	Base(id wire.ObjectID) (p wire.Vec3, ok bool)
 }
 
@@ -26,11 +27,11 @@ const (
 	describing
 )
 
-// A Codec runs a walk through the fields of one message: it reads them from
-// bytes, writes them to bytes, or describes them. After the first error the
-// rest of the walk does nothing.
+// A Codec runs a walk through the fields of one message: it reads, writes,
+// shows, describes or fills them. After the first error the rest of the walk
+// does nothing.
 type Codec struct {
-	fast    bool // reading, no error yet: take the fast path
+	fast    bool // reading without an error so far: take the fast path
 	showing bool // showing a message that was already read
 	strict  bool // reading: see FullGroups
 	mode    mode
@@ -41,30 +42,30 @@ type Codec struct {
 	blank   []string // writing: names of fields written as zero
 	fault   Error    // backing store of err, so that a fault does not allocate
 	env     Env
-	fill    *filler // reading: the source of the bytes, which are made on the way; see Fill
+	fill    *filler // reading: where the bytes come from when Fill makes them. See Fill.
 
 	// The open bit group. Reading: the remaining bits, lowest first, and their
 	// number. Writing: the place of the group byte and its number of bits.
 	bits  uint8
 	nbits uint8
 	full  uint8 // reading: how many bits the group byte claimed
-	group int   // -1 if there was none yet
+	group int   // offset of the group byte in buf, or -1 if there was no group yet
 
 	v      Visitor
-	hide   uint64    // bits of names to hide; see nameBit
+	hide   uint64    // bits of the names to hide. See nameBit.
 	aside  Visitor   // the visitor while a hidden group is open
 	level  int       // depth of the hidden group
-	flags  FlagNames // of the field being shown
+	flags  FlagNames // flag names of the field being shown
 	sizes  []sizeOf
 	field  Field
 	grp    Group
 	conds  []Cond
-	count  *Count // of the list or array that begins
-	least  int    // of the same list: bytes of an element
-	places uint64 // conditions about the place in the message so far
+	count  *Count // count field of the list or array that begins
+	least  int    // fewest bytes of an element of that list
+	places uint64 // number of conditions without a field in the message so far
 	path   [12]step
 	depth  int
-	past   int // after an error: groups opened since
+	past   int // after an error: how many groups were opened since
 }
 
 type step struct {
@@ -98,14 +99,14 @@ func (c *Codec) Dialect() Dialect { return c.dialect }
 // Failed reports whether the walk has failed.
 func (c *Codec) Failed() bool { return c.err != nil }
 
-// More reports whether bytes remain. While describing it is true once.
+// More reports whether bytes remain. While describing, it returns true once.
 func (c *Codec) More() bool { return c.mode != reading || c.err == nil && c.remains() }
 
-// remains reports whether there are bytes, or values to make them from.
+// remains reports whether bytes remain, or values to make bytes from.
 func (c *Codec) remains() bool { return c.off < len(c.buf) || c.fill != nil && c.fill.more() }
 
-// Left returns the number of unread bytes, which is known while reading bytes. It
-// is not 0 if there are any.
+// Left returns the number of unread bytes. It is exact only while reading
+// bytes, but never 0 if bytes remain.
 func (c *Codec) Left() int {
 	switch {
 	case c.mode != reading:
@@ -125,7 +126,7 @@ func (c *Codec) Offset() int {
 }
 
 // OnRead calls f while a message is first read, so that the walk can fetch
-// values from the session. They stay in the message when it is shown again.
+// values from the session. The message keeps them for showing it again.
 func (c *Codec) OnRead(f func(Env)) {
 	if c.mode == reading && c.env != nil && c.err == nil {
 		f(c.env)
@@ -136,7 +137,7 @@ func (c *Codec) OnRead(f func(Env)) {
 // derived values.
 func (c *Codec) Reading() bool { return c.mode == reading }
 
-// Opcode returns the first byte of the message being read.
+// Opcode returns the first byte of the message that is being read.
 func (c *Codec) Opcode() Opcode {
 	if len(c.buf) == 0 {
 		return 0
@@ -179,11 +180,12 @@ func (c *Codec) Attempt(fits *bool, body func()) {
 
 // FullGroups rejects every further bit group that begins before the previous
 // one is full, unless the dialect is OpenBC. The game reads such groups but
-// never writes them, so they help to detect the dialect.
+// never writes them, so such a group tells the decoder that the sender runs
+// OpenBC.
 func (c *Codec) FullGroups() { c.strict = c.dialect != OpenBC }
 
 // Describing reports whether the walk lists every possible field. Only helpers
-// that replace a loop may ask.
+// that replace a loop may call it.
 func (c *Codec) Describing() bool { return c.mode == describing }
 
 // When runs body if cond holds. A describing codec always runs it and attaches
@@ -204,8 +206,8 @@ func (c *Codec) When(cond Cond, body func()) {
 	}
 }
 
-// Remain is the condition that bytes remain; while writing, it holds if present
-// does. It does not suit fields that a writer may omit at will.
+// Remain is the condition that bytes remain. While writing, present decides. Do
+// not use it for fields that a writer may omit at will.
 func (c *Codec) Remain(present bool) Cond {
 	ok := present
 	if c.mode == reading {
@@ -248,8 +250,9 @@ func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
 	}
 }
 
-// end closes the group opened by begin. A group opened before an error is
-// closed for the visitor, too; groups after the error were never opened.
+// end closes the group that begin opened. After an error it closes the groups
+// that were open before, so that the visitor sees their end, and skips those
+// that were never opened.
 func (c *Codec) end(name string, kind GroupKind, index int) {
 	if c.past > 0 {
 		c.past--
@@ -348,7 +351,7 @@ func (c *Codec) sizeOf(list string) *sizeOf {
 // shows reports whether a visitor sees a field with this name.
 func (c *Codec) shows(name string) bool { return c.v != nil && c.err == nil && !c.hides(name) }
 
-// watch passes a field to the visitor. The caller has set the value.
+// watch passes a field to the visitor. The caller must have set the value.
 func (c *Codec) watch(name, doc string, kind Kind, off int) {
 	c.field.Name, c.field.Doc, c.field.Kind = name, doc, kind
 	c.field.Off, c.field.End = off, c.Offset()
@@ -381,10 +384,10 @@ func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
 	}
 }
 
-// blanks reports whether the field of that name is written as zero.
+// blanks reports whether the field with the name is written as zero.
 func (c *Codec) blanks(name string) bool { return c.blank != nil && slices.Contains(c.blank, name) }
 
-// little returns the number in the first 1, 2 or 4 bytes, the low one first.
+// little returns the little-endian number in the first 1, 2 or 4 bytes.
 func little(b []byte, size int) uint64 {
 	switch size {
 	case 1:
@@ -395,8 +398,8 @@ func little(b []byte, size int) uint64 {
 	return uint64(binary.LittleEndian.Uint32(b))
 }
 
-// raw moves a number of size bytes, the low one first. It returns v if the message
-// ends too early.
+// raw reads or writes a little-endian number of size bytes. It returns v if the
+// message ends too early.
 func (c *Codec) raw(name string, size int, v uint64) (u uint64, ok bool) {
 	if c.fast && len(c.buf)-c.off >= size {
 		b := c.buf[c.off:]
@@ -420,7 +423,8 @@ func (c *Codec) raw(name string, size int, v uint64) (u uint64, ok bool) {
 	return v, true
 }
 
-// rawBytes moves n bytes. While reading, *p borrows them from the message.
+// rawBytes reads or writes n bytes. While reading, *p borrows them from the
+// message.
 func (c *Codec) rawBytes(name string, p *[]byte, n int) bool {
 	switch c.mode {
 	case reading:

@@ -9,11 +9,11 @@ import (
 )
 
 // A Cond is a condition on a field that decides whether others are present. It
-// is evaluated on creation and kept for the description. It is small enough for
-// the compiler to keep only the result where nothing is described.
+// is evaluated when it is made, and kept for the description. It is so small
+// that the compiler keeps only the result if nothing is described.
 type Cond struct {
-	Field string // OpIs, OpIsNot: a property of a subsystem: kind, role, children
-	Value uint64 // OpIs, OpIsNot: bit n is set for the value n. While describing, OpMore, OpFits: a number of the condition's own
+	Field string // OpIs, OpIsNot: a property of a subsystem (kind, role, children)
+	Value uint64 // OpIs, OpIsNot: bit n is set for the value n. OpMore, OpFits while describing: a number that identifies the condition.
 	Op    Op
 	ok    bool
 }
@@ -30,10 +30,10 @@ const (
 	OpMore              // bytes remain
 	OpFits              // the fields account for the rest of the message
 	OpIs                // the subsystem in the ship's list has one of the values
-	OpIsNot             // it has none of them
+	OpIsNot             // the subsystem in the ship's list has none of them
 )
 
-// String returns the condition as printed in the documentation.
+// String returns the condition as the documentation prints it.
 func (c Cond) String() string {
 	switch c.Op {
 	case OpHas:
@@ -96,54 +96,55 @@ func (c *Cond) Words() (all []string) {
 	return all
 }
 
-// Has holds if all bits of want are set in v.
+// Has returns the condition that all bits of want are set in v.
 func Has[T ~uint8 | ~uint16 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpHas, Value: uint64(want), ok: v&want == want}
 }
 
-// Lacks holds if no bit of want is set in v.
+// Lacks returns the condition that no bit of want is set in v.
 func Lacks[T ~uint8 | ~uint16 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpLacks, Value: uint64(want), ok: v&want == 0}
 }
 
-// Equals holds if v is want.
+// Equals returns the condition that v equals want.
 func Equals[T ~uint8 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpEquals, Value: uint64(want), ok: v == want}
 }
 
-// Differs holds if v is not want.
+// Differs returns the condition that v does not equal want.
 func Differs[T ~uint8 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpDiffers, Value: uint64(want), ok: v != want}
 }
 
-// If adds a condition for a field that may itself be absent: the result holds
-// only if there is true as well.
+// If restricts a condition on a field that may itself be absent: the result is
+// false unless there is true.
 func (c Cond) If(there bool) Cond {
 	c.ok = c.ok && there
 	return c
 }
 
-// OfKind holds if a subsystem has the kind.
+// OfKind returns the condition that a subsystem has the kind.
 func OfKind(s *ship.Subsystem, k ship.Kind) Cond {
 	return Cond{Field: "kind", Op: OpIs, Value: 1 << k, ok: s.Kind == k}
 }
 
-// OfRole holds if a subsystem has one of the roles; bit n is set for role n.
+// OfRole returns the condition that a subsystem has one of the roles. Bit n of
+// roles is set for role n.
 func OfRole(s *ship.Subsystem, roles uint64) Cond {
 	return Cond{Field: "role", Op: OpIs, Value: roles, ok: roles>>s.Role&1 != 0}
 }
 
-// NotRole holds if a subsystem has another role.
+// NotRole returns the condition that a subsystem has another role.
 func NotRole(s *ship.Subsystem, r ship.Role) Cond {
 	return Cond{Field: "role", Op: OpIsNot, Value: 1 << r, ok: s.Role != r}
 }
 
-// HasChildren holds if a subsystem has children.
+// HasChildren returns the condition that a subsystem has children.
 func HasChildren(s *ship.Subsystem) Cond {
 	return Cond{Field: "children", Op: OpIsNot, Value: 1, ok: len(s.Children) > 0}
 }
 
-// IsSet holds if the bit v is 1.
+// IsSet returns the condition that the bit v is 1.
 func IsSet(field string, v bool) Cond {
 	return Cond{Field: field, Op: OpEquals, Value: 1, ok: v}
 }

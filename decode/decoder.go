@@ -33,9 +33,9 @@ type slot struct {
 // A FastReader is a message that can also be read without a codec.
 type FastReader interface {
 	Message
-	// ReadFast reads a message that decodes to its last byte, opcode included,
-	// with the same result as its walk. It may report false for any other message;
-	// the walk then finds the error.
+	// ReadFast reads a message, opcode included, that decodes to its last byte,
+	// with the same result as its walk. It may report false for any other message.
+	// The walk then finds the error.
 	ReadFast(payload []byte, d Dialect, env Env) bool
 }
 
@@ -52,12 +52,12 @@ func NewDecoder() *Decoder { return &Decoder{specs: map[*Spec]*entry{}} }
 // A Result is the outcome of decoding a message.
 type Result struct {
 	Spec    *Spec   // the spec of Message
-	Message Message // nil if the spec has no decoder; valid until the next Read with the same spec
+	Message Message // nil if the spec has no decoder. It is valid until the next Read with the same spec.
 	Dialect Dialect // dialect of Message's layout
-	Common  bool    // other dialects use the layout, too
+	Common  bool    // other dialects use the layout as well
 	Rest    []byte  // bytes after the last decoded field
-	Err     *Error  // reason why Message is incomplete; valid until the next Read
-	Fits    uint8   // bit 1<<Dialect: this dialect reads the message to its end; only for dialects tried
+	Err     *Error  // reason why Message is incomplete. It is valid until the next Read.
+	Fits    uint8   // bit 1<<Dialect: this dialect reads the message to its end. Only the dialects that were tried are set.
 }
 
 // Exact reports whether every byte is accounted for.
@@ -65,9 +65,9 @@ func (r *Result) Exact() bool { return r.Message != nil && r.Err == nil && len(r
 
 // Read decodes payload, which begins with the opcode. It tries the layout of
 // the sender's dialect first, and the others if that does not fit and the spec
-// allows it. The result is the first layout that accounts for every byte.
-// Failing that, it is the sender's layout, or the stock layout if that gets
-// further; another dialect's layout must fit completely.
+// allows it. The result is the first layout that accounts for every byte. If
+// none does, it is the sender's layout, or the stock layout if that reads more
+// bytes.
 func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result {
 	if !s.Known() || len(payload) == 0 {
 		return Result{Spec: s}
@@ -118,7 +118,7 @@ func (d *Decoder) Fast(s *Spec, sender Dialect) FastReader {
 	return nil
 }
 
-// of returns the index of a dialect's layout, -1 if there is none.
+// of returns the index of a dialect's layout, or -1 if there is none.
 func of(slots []slot, d Dialect) int {
 	return slices.IndexFunc(slots, func(s slot) bool { return s.dialect == d })
 }
@@ -232,7 +232,7 @@ func (w *Viewer) Show(m Message, payload []byte, from int, d Dialect, v Visitor)
 
 // A FieldSet selects fields of messages by their names. The zero FieldSet
 // selects all.
-type FieldSet struct{ hide uint64 } // one bit may stand for several names
+type FieldSet struct{ hide uint64 }
 
 // nameBit returns the bit of a name.
 func nameBit(name string) uint {
@@ -266,25 +266,26 @@ func Append(dst []byte, s *Spec, m Message, d Dialect) ([]byte, error) {
 // each. Its zero value is ready to use. It is not safe for concurrent use.
 type Encoder struct{ codec Codec }
 
-// Append is the function [Append]. The error is valid until the next call.
+// Append works as the function [Append]. The error is valid until the next
+// call.
 func (e *Encoder) Append(dst []byte, s *Spec, m Message, d Dialect) ([]byte, error) {
 	op := s.Code
-	if o, ok := m.(interface{ Opcode() Opcode }); ok { // one spec for many opcodes
+	if o, ok := m.(interface{ Opcode() Opcode }); ok { // one spec covers many opcodes
 		op = o.Opcode()
 	}
 	e.codec.startWriting(append(dst, byte(op)), d)
 	return e.codec.write(s.Name, m, len(dst))
 }
 
-// AppendFields is the function [AppendFields]. The error is valid until the next
-// call.
+// AppendFields works as the function [AppendFields]. The error is valid until
+// the next call.
 func (e *Encoder) AppendFields(dst []byte, name string, m Message, d Dialect) ([]byte, error) {
 	e.codec.startWriting(dst, d)
 	return e.codec.write(name, m, len(dst))
 }
 
-// AppendBlank is Append with the numbers and bits of some names written as
-// zero.
+// AppendBlank works as Append, but writes the numbers and bits with the given
+// names as zero.
 func AppendBlank(dst []byte, s *Spec, m Message, d Dialect, names []string) ([]byte, error) {
 	c := &Codec{blank: names}
 	c.startWriting(append(dst, byte(s.Code)), d)
@@ -303,7 +304,7 @@ func (c *Codec) write(name string, m Message, base int) ([]byte, error) {
 }
 
 // ReadFields decodes the fields of a message outside the catalogue of game
-// messages; fields begins with the first of them.
+// messages. The argument fields begins with the first of them.
 func ReadFields(c *Codec, name string, m Message, fields []byte, d Dialect) (rest []byte, err *Error) {
 	c.start(fields, 0, d, nil, nil)
 	m.Walk(c)

@@ -18,7 +18,7 @@ var (
 type Error struct {
 	Message string // spec name, empty below the catalogue
 	Field   string // path, such as subsystems.entries[2].power
-	Offset  int    // in the payload, opcode included
+	Offset  int    // offset in the payload, opcode included
 	Need    int    // bytes that the field needs, with ErrShort
 	Have    int    // bytes that were left, with ErrShort
 	Detail  string // numbers for the message text

@@ -11,11 +11,11 @@ import (
 // the field's wire name, a pointer to its value, and its description. The value
 // stays unchanged if the message ends too early.
 
-// Numeric is a number of any kind that has one, in as many bytes as the kind has.
+// Numeric is a number of any kind of number, in as many bytes as the kind has.
 // It returns v if the message ends too early.
 func (c *Codec) Numeric(name string, kind Kind, names Names, doc string, v uint64) uint64 {
 	size := kinds[kind].least
-	if c.fast && c.v == nil && c.fill == nil && len(c.buf)-c.off >= size { // mostly
+	if c.fast && c.v == nil && c.fill == nil && len(c.buf)-c.off >= size { // the usual case
 		c.off += size
 		return little(c.buf[c.off-size:], size)
 	}
@@ -69,22 +69,22 @@ func (c *Codec) U16(name string, p *uint16, doc string) {
 	*p = uint16(c.Numeric(name, KindU16, nil, doc, uint64(*p)))
 }
 
-// U32 is a number of 32 bits without sign.
+// U32 is an unsigned 32-bit number.
 func (c *Codec) U32(name string, p *uint32, doc string) {
 	*p = uint32(c.Numeric(name, KindU32, nil, doc, uint64(*p)))
 }
 
-// I32 is a number of 32 bits with sign.
+// I32 is a signed 32-bit number.
 func (c *Codec) I32(name string, p *int32, doc string) {
 	*p = int32(c.Numeric(name, KindI32, nil, doc, uint64(*p)))
 }
 
-// I16 is a number of 16 bits with sign.
+// I16 is a signed 16-bit number.
 func (c *Codec) I16(name string, p *int16, doc string) {
 	*p = int16(c.Numeric(name, KindI16, nil, doc, uint64(*p)))
 }
 
-// Bool8 is a byte that holds 0 or 1; other values are kept.
+// Bool8 is a byte that holds 0 or 1. Other values are kept unchanged.
 func (c *Codec) Bool8(name string, p *uint8, doc string) {
 	*p = uint8(c.Numeric(name, KindBool8, nil, doc, uint64(*p)))
 }
@@ -94,7 +94,8 @@ func (c *Codec) Hash16(name string, p *uint16, doc string) {
 	*p = uint16(c.Numeric(name, KindHash16, nil, doc, uint64(*p)))
 }
 
-// Hash32 is a 32-bit digest; names, if not nil, maps digests to their sources.
+// Hash32 is a 32-bit digest. If names is not nil, it maps digests to their
+// sources.
 func (c *Codec) Hash32(name string, p *uint32, names Names, doc string) {
 	*p = uint32(c.Numeric(name, KindHash32, names, doc, uint64(*p)))
 }
@@ -109,7 +110,8 @@ func Enum32[T ~uint32](c *Codec, name string, p *T, names Names, doc string) {
 	*p = T(c.Numeric(name, KindEnum32, names, doc, uint64(*p)))
 }
 
-// Flags8 is a byte of flags; names are by bit number, nil if there are none.
+// Flags8 is a byte of flags. The names are indexed by bit number, and nil if
+// there are none.
 func Flags8[T ~uint8](c *Codec, name string, p *T, names FlagNames, doc string) {
 	var n Names
 	switch {
@@ -128,7 +130,7 @@ func (c *Codec) Object(name string, p *wire.ObjectID, doc string) {
 	*p = wire.ObjectID(c.Numeric(name, KindObject, nil, doc, uint64(*p)))
 }
 
-// F32 is an IEEE-754 single.
+// F32 is an IEEE 754 single-precision number.
 func (c *Codec) F32(name string, p *wire.F32, doc string) {
 	*p = wire.F32(c.Numeric(name, KindF32, nil, doc, uint64(*p)))
 }
@@ -138,18 +140,18 @@ func (c *Codec) CF16(name string, p *wire.CF16, doc string) {
 	*p = wire.CF16(c.Numeric(name, KindCF16, nil, doc, uint64(*p)))
 }
 
-// Ratio8 is a share of a whole in 255ths.
+// Ratio8 is a share of a whole, in 255ths.
 func (c *Codec) Ratio8(name string, p *uint8, doc string) {
 	*p = uint8(c.Numeric(name, KindRatio8, nil, doc, uint64(*p)))
 }
 
-// Percent8 is a power setting in per cent; a negative one belongs to a system
-// that is switched off.
+// Percent8 is a power setting in per cent. It is negative if the system is
+// switched off.
 func (c *Codec) Percent8(name string, p *int8, doc string) {
 	*p = int8(c.Numeric(name, KindPercent8, nil, doc, uint64(*p)))
 }
 
-// Power8 is a power setting with 204 for 100 per cent.
+// Power8 is a power setting in which 204 means 100 per cent.
 func (c *Codec) Power8(name string, p *uint8, doc string) {
 	*p = uint8(c.Numeric(name, KindPower8, nil, doc, uint64(*p)))
 }
@@ -169,7 +171,7 @@ func (c *Codec) dir3(name string, p *wire.Dir3) {
 	}
 }
 
-// Vec4h is a vector of direction and CF16 length.
+// Vec4h is a vector made of a direction and a CF16 length.
 func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
 	if off, ok := c.whole(name, KindVec4h); ok {
 		c.dir3(name, &p.Dir)
@@ -179,7 +181,7 @@ func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
 	}
 }
 
-// Vec4f is a vector of direction and f32 length.
+// Vec4f is a vector made of a direction and an f32 length.
 func (c *Codec) Vec4f(name string, p *wire.Vec4f, doc string) {
 	if off, ok := c.whole(name, KindVec4f); ok {
 		c.dir3(name, &p.Dir)
@@ -189,8 +191,9 @@ func (c *Codec) Vec4f(name string, p *wire.Vec4f, doc string) {
 	}
 }
 
-// Vec4b is a direction and a length relative to a bounding radius that is not
-// in the message: a struct of direction and ratio.
+// Vec4b is a direction and a length. The length is relative to a bounding
+// radius that the message does not contain, so the field is shown as a struct
+// of direction and ratio.
 func (c *Codec) Vec4b(name string, p *wire.Vec4b, doc string) {
 	c.Struct(name, doc, func() {
 		c.Dir3("direction", &p.Dir, "from the centre")
@@ -198,8 +201,8 @@ func (c *Codec) Vec4b(name string, p *wire.Vec4b, doc string) {
 	})
 }
 
-// whole begins a field of several parts, which is whole or absent. It returns the
-// field's offset, and whether it's there.
+// whole begins a field of several parts that must all be present. It returns
+// the field's offset, and whether the parts are there.
 func (c *Codec) whole(name string, kind Kind) (off int, ok bool) {
 	off = c.Offset()
 	if !c.gives(name, kind) {
@@ -240,7 +243,8 @@ func (c *Codec) floats(name string, p []wire.F32, kind Kind, doc string) {
 	}
 }
 
-// Ratios is an array of n shares in 255ths; from tells where n comes from.
+// Ratios is an array of n shares in 255ths. The argument from tells where n
+// comes from.
 func (c *Codec) Ratios(name string, p *[]byte, n int, from *Count, doc string) {
 	off := c.Offset()
 	if (c.fill == nil || c.give(name, KindRatios, nil, n)) && c.rawBytes(name, p, n) {
@@ -270,7 +274,7 @@ func (c *Codec) Str32z(name string, p *wire.Chars, doc string) {
 	c.Counted(name, (*[]byte)(p), KindStr32z, doc)
 }
 
-// WStr32 is text in UTF-16LE; the length counts characters.
+// WStr32 is text in UTF-16LE. Its length counts characters.
 func (c *Codec) WStr32(name string, p *wire.WideChars, doc string) {
 	c.Counted(name, (*[]byte)(p), KindWStr32, doc)
 }
@@ -287,7 +291,7 @@ func lengthBytes(kind Kind) int {
 }
 
 // Counted is a text of any kind that begins with its length. If the text is
-// incomplete the whole field is absent: its length counts among the bytes left
+// incomplete, the whole field is absent, and its length is among the bytes left
 // over.
 func (c *Codec) Counted(name string, p *[]byte, kind Kind, doc string) {
 	off, before := c.Offset(), c.err
@@ -398,7 +402,7 @@ func (c *Codec) IPv4(name string, p *[4]byte, doc string) {
 	}
 }
 
-// Bytes is opaque and takes all that remains of the message.
+// Bytes is opaque data up to the end of the message.
 func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 	off := c.Offset()
 	if !c.gives(name, KindBytes) {
@@ -409,8 +413,8 @@ func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 	}
 }
 
-// Text shows a text derived from other fields or from the session. It has no
-// bytes of its own and is omitted if empty.
+// Text shows a text derived from other fields or from the session. It takes no
+// bytes, and an empty text is not shown.
 func (c *Codec) Text(name string, from Source, text, doc string) {
 	if c.fill != nil {
 		c.fill.top().use(name)
@@ -430,8 +434,8 @@ func (c *Codec) Number(name string, from Source, v uint64, doc string) {
 	c.watchUint(name, doc, KindIndex, c.Offset(), v)
 }
 
-// Place shows a vector derived from earlier messages; known reports whether
-// there is one.
+// Place shows a vector derived from earlier messages. The argument known
+// reports whether there is one.
 func (c *Codec) Place(name string, from Source, v wire.Vec3, known bool, doc string) {
 	if c.fill != nil {
 		c.fill.top().use(name)
@@ -443,7 +447,7 @@ func (c *Codec) Place(name string, from Source, v wire.Vec3, known bool, doc str
 }
 
 // Bit is one bit. Bits share a group byte: three bits for the count, five for
-// values. Fields in between do not close a group; the fifth bit does.
+// values. The fifth bit closes a group. Fields in between do not.
 func (c *Codec) Bit(name string, p *bool, doc string) { c.bit(name, p, false, doc) }
 
 // BitNot is a bit that is shown inverted if inverted is set, because some
@@ -479,7 +483,7 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 	c.field.Inverted = false
 }
 
-// putBit appends a bit, in a group of its own if none is open.
+// putBit appends a bit to the open group, or to a new group if none is open.
 func (c *Codec) putBit(set bool) {
 	if c.group < 0 || c.nbits == 5 {
 		c.group, c.nbits = len(c.buf), 0
@@ -542,7 +546,8 @@ func (c *Codec) CloseGroup() {
 	}
 }
 
-// wideText reports whether b is whole UTF-16 characters without a 00 00.
+// wideText reports whether b consists of whole UTF-16 characters and has no 00
+// 00.
 func wideText(b []byte) bool {
 	if len(b)%2 != 0 {
 		return false

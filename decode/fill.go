@@ -20,20 +20,20 @@ import (
 // Filling tells how to fill a message.
 type Filling struct {
 	Dialect Dialect
-	Opcode  Opcode // of a spec for many opcodes
-	// Env has the state of the session; nil for a session in which every ship is
-	// of the class that the values name as "ship".
+	Opcode  Opcode // for a spec that covers many opcodes
+	// Env has the state of the session. With a nil Env, every ship is of the class
+	// that the values name as "ship".
 	Env Env
-	// Part ends the message before the first field without a value, as a message
-	// ends that did not decode to its end.
+	// Part ends the message before the first field without a value, as if the
+	// message had decoded only up to there.
 	Part bool
 }
 
-// A FillError tells which value does not make a field.
+// A FillError tells which value does not fit its field.
 type FillError struct {
 	Message string // name of the spec
 	Field   string // path, such as subsystems.entries[2].power
-	Problem string // with the remedy
+	Problem string // what is wrong and how to correct it
 }
 
 // Error returns message, field and problem.
@@ -43,10 +43,11 @@ func (e *FillError) Error() string {
 
 // Fill makes the message that has the given values, and the bytes of its fields
 // without the opcode. The values are the fields by name in the form of
-// docs/json.md, as encoding/json decodes it: numbers are json.Number, float64 or
-// int. Every field needs its value, except for those that the
-// message may lack; derived ones are ignored. A value that no message has as it
-// stands is rounded as the game does. The error is a [*FillError].
+// docs/json.md, as encoding/json decodes it: numbers are json.Number, float64
+// or int. Every field needs a value, except for fields that the message may
+// lack. Values of derived fields are ignored. A value that the wire format
+// cannot hold exactly is rounded as the game rounds it. The error is a
+// [*FillError].
 func Fill(s *Spec, values map[string]any, how Filling) (m Message, fields []byte, err error) {
 	l := s.Layout
 	for _, f := range s.Forms {
@@ -96,7 +97,7 @@ var (
 	errAbsent = errors.New("no value")
 )
 
-// named is a session in which every ship is of one class.
+// named is the Env of a session in which every ship is of one class.
 type named struct {
 	class *ship.Class // nil if unknown
 	asked bool
@@ -130,7 +131,7 @@ func shipOf(v map[string]any) *ship.Class {
 	return nil
 }
 
-// A filler gives a reading codec its bytes, field by field, from values.
+// A filler makes the bytes for a reading codec from values, field by field.
 type filler struct {
 	part   bool
 	frames []frame // open groups, the message first
@@ -140,7 +141,7 @@ type filler struct {
 type frame struct {
 	object map[string]any
 	list   []any
-	next   int             // of list
+	next   int             // index in list of the next element
 	used   map[string]bool // keys that the walk asked for
 }
 
@@ -154,7 +155,8 @@ func (f *frame) use(name string) {
 	f.used[name] = true
 }
 
-// spare returns the keys that no field asked for, companions of others left out.
+// spare returns the keys that no field asked for, without companions of other
+// fields.
 func (f *frame) spare() (keys []string) {
 	for k := range f.object {
 		if !f.used[k] && !f.companion(k) {
@@ -165,8 +167,8 @@ func (f *frame) spare() (keys []string) {
 	return keys
 }
 
-// companion reports whether a key only says more about a field, as object_slot
-// and object_name do about object_id.
+// companion reports whether a key only adds to a field, as object_slot and
+// object_name add to object_id.
 func (f *frame) companion(key string) bool {
 	for _, suffix := range []string{"_name", "_names", "_slot", "_byte", "_count"} {
 		if base, ok := strings.CutSuffix(key, suffix); ok && (f.used[base] || f.used[base+"_id"] || f.used[base+"s"]) {
@@ -184,7 +186,7 @@ func (f *filler) more() bool {
 	return slices.ContainsFunc(f.frames, func(t frame) bool { return t.object != nil && len(t.spare()) > 0 })
 }
 
-// unfit records a value that does not make a field.
+// unfit records a value that does not fit its field.
 func (c *Codec) unfit(name, format string, args ...any) {
 	c.fail(name, c.off, errFill, fmt.Sprintf(format, args...))
 }
@@ -198,7 +200,7 @@ func (c *Codec) unknown(f *frame) {
 	c.unfit(spare[0], "the message has no such field%s; remove it", names.DidYouMean(spare[0], slices.Sorted(maps.Keys(f.used))))
 }
 
-// want returns the value of a field; ok is false if there is none.
+// want returns the value of a field. If there is none, ok is false.
 func (c *Codec) want(name string) (v any, ok bool) {
 	if c.err != nil {
 		return nil, false
@@ -240,7 +242,7 @@ func (c *Codec) enter(name string, kind GroupKind) {
 		object, ok := v.(map[string]any)
 		if f.object = object; !ok {
 			c.unfit(name, "%s%s is not an object", what, show(v))
-			f.object = map[string]any{} // a frame without one is a list
+			f.object = map[string]any{} // a frame without an object is a list
 		}
 	}
 	c.fill.frames = append(c.fill.frames, f)
@@ -251,7 +253,7 @@ func (c *Codec) leave() {
 	if c.err == nil {
 		c.unknown(c.fill.top())
 	}
-	if c.err == nil || !c.fill.part { // the values of a part are checked at its end
+	if c.err == nil || !c.fill.part { // with Part, the message may end inside the group
 		c.fill.frames = c.fill.frames[:len(c.fill.frames)-1]
 	}
 }
@@ -275,7 +277,7 @@ func (c *Codec) fillList(more func() bool, next func(i int)) {
 	}
 }
 
-// fillCount gives the count of a list, a number of size bytes.
+// fillCount makes the count of a list, a number of size bytes.
 func (c *Codec) fillCount(name string, size int) (n int) {
 	if c.err != nil {
 		return 0
@@ -284,7 +286,7 @@ func (c *Codec) fillCount(name string, size int) (n int) {
 	count := c.sizeOf(name).name
 	if list, ok := t.object[name].([]any); ok {
 		n = len(list)
-	} else if v, ok := t.object[count]; ok && c.fill.part { // the list itself did not decode
+	} else if v, ok := t.object[count]; ok && c.fill.part { // the message ended before the list's elements
 		u, ok := integer(v)
 		if !ok {
 			c.unfit(count, "%s is not a whole number", show(v))
@@ -307,7 +309,7 @@ func (c *Codec) fillCount(name string, size int) (n int) {
 	return n
 }
 
-// fillBit gives a bit to the open group.
+// fillBit makes a bit of the open group.
 func (c *Codec) fillBit(name string, p *bool, inverted bool) {
 	v, ok := c.want(name)
 	if !ok {
@@ -323,20 +325,20 @@ func (c *Codec) fillBit(name string, p *bool, inverted bool) {
 	c.off = len(c.buf)
 }
 
-// little gives a number of size bytes.
+// little appends a little-endian number of size bytes.
 func (c *Codec) little(u uint64, size int) {
 	for i := range size {
 		c.buf = append(c.buf, byte(u>>(8*i)))
 	}
 }
 
-// gives reports whether a field can be read: always, except for one to be filled
-// that has no fitting value.
+// gives reports whether a field can be read. While filling, it first makes the
+// field's bytes, and reports false if no value fits.
 func (c *Codec) gives(name string, kind Kind) bool {
 	return c.fill == nil || c.give(name, kind, nil, -1)
 }
 
-// give gives the bytes of a field from its value. An array has count elements.
+// give makes the bytes of a field from its value. An array has count elements.
 func (c *Codec) give(name string, kind Kind, n Names, count int) bool {
 	v, ok := c.want(name)
 	if !ok {
@@ -404,13 +406,13 @@ func (c *Codec) give(name string, kind Kind, n Names, count int) bool {
 			c.unfit(name, "%s is not a string of hexadecimal digits in pairs", show(v))
 		}
 		c.buf = append(c.buf, b...)
-	case KindBit, KindText, KindIndex, KindPlace, kindsNumber: // not given here
+	case KindBit, KindText, KindIndex, KindPlace, kindsNumber: // made elsewhere, or without bytes
 	}
 	return c.err == nil
 }
 
-// integer returns a whole number. Programs that know floats alone may have
-// written it with a point or an exponent.
+// integer returns a whole number. Programs whose only numbers are floats may
+// have written it with a point or an exponent.
 func integer(v any) (int64, bool) {
 	f := math.NaN()
 	switch v := v.(type) {
@@ -438,7 +440,7 @@ func (c *Codec) giveInteger(name string, v any, least, most int64, size int) {
 	c.little(uint64(n), size)
 }
 
-// giveBool gives a byte of 0 or 1, or another that its companion tells.
+// giveBool makes a byte of 0 or 1, or the byte in the field's companion key.
 func (c *Codec) giveBool(name string, v any) {
 	b, ok := v.(bool)
 	if !ok {
@@ -455,7 +457,7 @@ func (c *Codec) giveBool(name string, v any) {
 	}
 }
 
-// byName returns the number of a value that is given by its name.
+// byName returns the number of a value given by name.
 func (c *Codec) byName(name string, v any, n Names) any {
 	text, ok := v.(string)
 	if !ok || n == nil {
@@ -472,7 +474,7 @@ func (c *Codec) byName(name string, v any, n Names) any {
 	return v
 }
 
-// byBits returns the number of flags that are given by their names.
+// byBits returns the number of flags given by their names.
 func (c *Codec) byBits(name string, v any, n Names) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -500,7 +502,7 @@ func (c *Codec) byBits(name string, v any, n Names) any {
 	return set
 }
 
-// float returns a float; null is not a number.
+// float returns a float. JSON's null stands for not-a-number.
 func (c *Codec) float(name string, v any) wire.F32 {
 	switch v := v.(type) {
 	case nil:
@@ -520,7 +522,7 @@ func (c *Codec) float(name string, v any) wire.F32 {
 	return 0
 }
 
-// giveShare gives a byte that counts parts of 1.
+// giveShare makes a byte that counts parts of 1.
 func (c *Codec) giveShare(name string, v any, parts, least, most float64) {
 	f := float64(c.float(name, v).Float())
 	n := math.Round(f * parts)
@@ -554,7 +556,7 @@ func (c *Codec) vector(name string, v any) (p wire.Vec3) {
 	return p
 }
 
-// giveText gives a text with its length or end.
+// giveText makes a text with its length or terminator.
 func (c *Codec) giveText(name string, v any, kind Kind) {
 	text, ok := v.(string)
 	if !ok {
@@ -597,8 +599,7 @@ func (c *Codec) giveText(name string, v any, kind Kind) {
 	c.buf = append(c.buf, b...)
 }
 
-// differs returns the first character of want that got does not have in its
-// place.
+// differs returns the first character of want at which got differs.
 func differs(got, want string) (r rune, ok bool) {
 	if got == want {
 		return 0, false
@@ -612,7 +613,7 @@ func differs(got, want string) (r rune, ok bool) {
 	return 0, true
 }
 
-// show returns a value as JSON, cut short.
+// show returns a value as JSON, shortened.
 func show(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -1,15 +1,15 @@
 package decode
 
-// A Made is the reason for which a host sends a message of its own accord:
-// without a message of a client that it copies or answers.
+// Made is the reason why a host sends a message that neither copies nor answers
+// a client's message.
 type Made uint8
 
 // The reasons.
 const (
 	MadeUnknown      Made = iota // none is known
-	MadeNever                    // it sends copies of clients' messages alone
+	MadeNever                    // it only sends copies of clients' messages
 	MadeBySimulation             // its simulation of the ships and of the match
-	MadeByStock                  // the stock host's simulation of the ships; OpenBC's sends copies alone
+	MadeByStock                  // the stock host's simulation of the ships. An OpenBC host only sends copies.
 	MadeByScores                 // the scores that it keeps
 	MadeByState                  // the players in the game and their objects
 	MadeByLeave                  // a player that leaves
@@ -27,7 +27,7 @@ type Step uint8
 
 // The steps, in their order.
 const (
-	StepNone   Step = iota // of no join
+	StepNone   Step = iota // not part of a join
 	StepAsk                // the host asks for hashes of files
 	StepAnswer             // the client answers
 	StepFiles              // files differ, or are sent
@@ -41,16 +41,17 @@ func (s Step) String() string {
 	return word(s, "none", "ask", "answer", "files", "load", "ready", "enter")
 }
 
-// A Need names the clients with messages that the stock host consumes although
-// other players need them: its simulation of the ships tells the players instead.
-// A playable host, which simulates nothing, passes them on.
+// A Need names the clients whose messages the stock host consumes although
+// other players need them. The stock host tells the players the result of its
+// own simulation instead. A playable host simulates nothing and passes the
+// messages on.
 type Need uint8
 
 // The needs.
 const (
-	NeedNone   Need = iota // of no clients
-	NeedOpenBC             // those of OpenBC's clients, which expect them of each other
-	NeedAll                // those of all clients
+	NeedNone   Need = iota // no clients
+	NeedOpenBC             // OpenBC's clients, which expect these messages from each other
+	NeedAll                // all clients
 )
 
 // String returns the need in lower case.
@@ -58,17 +59,17 @@ func (n Need) String() string {
 	return word(n, "none", "openbc", "all")
 }
 
-// An Only is a condition on which a host treats a message by its relay class;
-// if it does not hold, the host consumes the message.
+// An Only is the condition on which a host treats a message by its relay class.
+// If the condition is false, the host consumes the message.
 type Only uint8
 
 // The conditions.
 const (
 	OnlyAlways   Only = iota // none
 	OnlyOwn                  // the message creates an object in the sender's own slot
-	OnlyMoving               // an update of more than subsystems
-	OnlyReadable             // the host can read it in its own layout
-	OnlyAllowed              // the host's own simulation of the ship allows it
+	OnlyMoving               // the message updates more than subsystems
+	OnlyReadable             // the host can decode it in the host's own dialect
+	OnlyAllowed              // the host's simulation of the ship allows it
 	OnlyFirst                // the sender is the first player
 )
 
@@ -77,30 +78,31 @@ func (o Only) String() string {
 	return word(o, "always", "own", "moving", "readable", "allowed", "first")
 }
 
-// A Rule is a documented behaviour in which a host differs from the stock
-// game's.
+// A Rule is a documented behaviour of a host that differs from the stock
+// host's.
 type Rule struct {
 	Name string // for scripts
-	Text string // for people, about the host
+	Text string // sentence about the host for people
 }
 
-// A Deviation is the way of hosts of another dialect with a client's message,
-// where it differs from the stock host's.
+// A Deviation tells how hosts of another dialect treat a client's message if
+// they treat it differently from the stock host.
 type Deviation struct {
 	Dialect Dialect
-	Relay   Relay // in the place of that of the spec
+	Relay   Relay // replaces the spec's Relay
 	Only    Only
 	Rule    Rule
 }
 
-// A Habit is a documented way of hosts of another dialect with a message that they send of
-// their own accord, or with all copies of one.
+// A Habit is a documented behaviour of hosts of another dialect for a message
+// that they send unasked, or for all copies of one.
 type Habit struct {
 	Dialect Dialect
 	Rule    Rule
 }
 
-// Habit returns the habit of hosts of a dialect with the message, nil if there is none.
+// Habit returns the habit of a dialect's hosts with the message, or nil if
+// there is none.
 func (s *Spec) Habit(d Dialect) *Habit {
 	for i := range s.Habits {
 		if s.Habits[i].Dialect == d {
@@ -110,8 +112,8 @@ func (s *Spec) Habit(d Dialect) *Habit {
 	return nil
 }
 
-// Deviation returns the way of hosts of a dialect with a client's message, nil
-// if it is the stock host's.
+// Deviation returns how a dialect's hosts treat a client's message, or nil if
+// they treat it like the stock host.
 func (s *Spec) Deviation(d Dialect) *Deviation {
 	for i := range s.Deviations {
 		if s.Deviations[i].Dialect == d {

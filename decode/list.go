@@ -4,27 +4,27 @@ import (
 	"fmt"
 )
 
-// The helpers below are the only loops allowed in a walk: they reject a hostile
+// The helpers below are the only loops allowed in a walk. They reject a hostile
 // count before allocating, and describe one element.
 
 // A Count describes how many elements a list or an array has: one of the first
 // members is set.
 type Count struct {
-	Field    string // the value of this field, in the same group before the list
-	List     string // as many as this list of the same group has
-	Property string // a property of the subsystem: children
-	Value    int    // this many
-	Rest     bool   // to the end of the message
-	Ship     bool   // as many as the ship's class has subsystems, in their order
+	Field    string // the value of this field, which precedes the list in the same group
+	List     string // the number of elements of this list in the same group
+	Property string // a property of the subsystem, such as children
+	Value    int    // a fixed number
+	Rest     bool   // all elements up to the end of the message
+	Ship     bool   // the number of subsystems of the ship's class, in their order
 	// First is the field with the index of the first element's subsystem, if not
-	// every subsystem has an element. After the last subsystem comes the first. The list
-	// ends with the first element behind which the bytes from this field on are Bytes or
-	// more, but not before it has Least elements.
+	// every subsystem has an element. After the last subsystem, the list continues
+	// with the first. It ends when its elements, counted from this field on, take
+	// Bytes or more, but not before it has Least elements.
 	First        string
 	Bytes, Least int
 }
 
-// List8 is a list with a u8 count. Each element takes least bytes or more.
+// List8 is a list with a u8 count. Each element takes at least least bytes.
 func List8[T any](c *Codec, name string, s *[]T, least int, doc string, body func(e *T)) {
 	list(c, name, s, c.listSize(name, KindU8, len(*s)), least, doc, body)
 }
@@ -34,8 +34,9 @@ func List16[T any](c *Codec, name string, s *[]T, least int, doc string, body fu
 	list(c, name, s, c.listSize(name, KindU16, len(*s)), least, doc, body)
 }
 
-// listSize moves the count of a list, a number of the kind. n is the count while
-// writing. A negative result is a list that cannot be written.
+// listSize reads or writes the count of a list, a number of the kind. While
+// writing, n is the count. The result is negative if the list cannot be
+// written.
 func (c *Codec) listSize(name string, kind Kind, n int) int {
 	size := kinds[kind].least
 	if c.mode == describing {
@@ -52,7 +53,7 @@ func (c *Codec) listSize(name string, kind Kind, n int) int {
 	return int(c.Numeric(count.name, kind, nil, count.doc, uint64(n)))
 }
 
-// ListN is a list of n elements; from tells where n comes from.
+// ListN is a list of n elements. The argument from tells where n comes from.
 func ListN[T any](c *Codec, name string, s *[]T, n int, from *Count, least int, doc string, body func(e *T)) {
 	c.count = from
 	list(c, name, s, n, least, doc, body)
@@ -79,8 +80,9 @@ func ListToEnd[T any](c *Codec, name string, s *[]T, doc string, body func(e *T)
 
 var toEnd = &Count{Rest: true}
 
-// ListWhile is a list that continues while more returns true; from describes that. The body must
-// read at least one byte, or more must count. Elements with a Reset method keep
+// ListWhile is a list that continues while more returns true. The argument from
+// describes that condition. The body must read at least one byte, or more must
+// return false after a number of elements. Elements with a Reset method keep
 // their memory between messages.
 func ListWhile[T any](c *Codec, name string, s *[]T, from *Count, doc string, more func() bool, body func(e *T)) {
 	c.count = from

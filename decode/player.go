@@ -5,10 +5,10 @@ type Number uint8
 
 // The ways.
 const (
-	NoNumber  Number = iota // of no player
-	NetworkID               // given by the host: 1 is the host, clients have 2 and more
-	Slot                    // in the host's table of players, from 0
-	Self                    // any numbering: the player at the client's end of the conversation
+	NoNumber  Number = iota // the field is no player number
+	NetworkID               // assigned by the host: 1 is the host, clients have 2 and more
+	Slot                    // index in the host's table of players, from 0
+	Self                    // any numbering: the field means the player at the client's end of the connection
 )
 
 // A Who tells which player a number in a field refers to. That depends on the
@@ -18,12 +18,12 @@ type Who uint8
 // The meanings, with the evidence for OpenBC's dialect. The game itself writes
 // network ids everywhere except for the slot of a new object.
 const (
-	NoPlayer  Who = iota // the field is of no player
-	ByID                 // OpenBC: a network id, too (scores, announcements)
-	BySlot               // OpenBC: a slot, too (ship creation)
-	Speaker              // OpenBC: the slot (chat); in a client's message always that client
-	Itself               // OpenBC: a network id; in a client's message always that client
-	Announced            // OpenBC: the client itself, since its own name comes back (NameChange)
+	NoPlayer  Who = iota // the field is not a player number
+	ByID                 // OpenBC: also a network id (scores, announcements)
+	BySlot               // OpenBC: also a slot (ship creation)
+	Speaker              // OpenBC: the slot (chat). In a client's message it always means that client.
+	Itself               // OpenBC: a network id. In a client's message it always means that client.
+	Announced            // OpenBC: the client itself, since it gets its own name back (NameChange)
 	ByIDStock            // OpenBC: not a player but a team, an index or 0 (ship creation, shots)
 )
 

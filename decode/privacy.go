@@ -2,7 +2,7 @@ package decode
 
 import "slices"
 
-// A Privacy is the reason why a text must not leave the group that played.
+// A Privacy is the reason why a text must stay within the group that played.
 type Privacy uint8
 
 // The kinds of private texts.
@@ -12,7 +12,7 @@ const (
 	ChatLine
 	Password
 	ServerName
-	FreeText // of unknown meaning: may hold anything
+	FreeText // free text whose meaning is unknown: it may contain anything
 )
 
 // Private marks the fields of body as private.
@@ -22,7 +22,7 @@ func (c *Codec) Private(p Privacy, body func()) {
 	c.field.Privacy = Public
 }
 
-// Span returns the place of Bytes in the payload, without length prefix and
+// Span returns the offsets of Bytes in the payload, without length prefix and
 // terminator.
 func (f *Field) Span() (lo, hi int) {
 	hi = f.End
@@ -35,19 +35,20 @@ func (f *Field) Span() (lo, hi int) {
 	return hi - len(f.Bytes), hi
 }
 
-// Treatment is what a copy for strangers does with a field.
+// Treatment is what anonymizing a capture does with a field.
 type Treatment uint8
 
-// The treatments. The zero value is for fields that nobody has called harmless.
+// The treatments. The zero value applies to fields that are not listed as
+// harmless.
 const (
-	Blanked   Treatment = iota // zeros take its place
-	Kept                       // a number that tells nothing of people or hosts
-	Renamed                    // a private text: a pseudonym takes its place
-	Compared                   // a text or hash: kept if it is the game's own, renamed otherwise
-	Addressed                  // an IP address: another takes its place
+	Blanked   Treatment = iota // replaced by zeros
+	Kept                       // a number that tells nothing about people or hosts
+	Renamed                    // a private text, replaced by a pseudonym
+	Compared                   // a text or hash: kept if it is the game's, replaced by a pseudonym otherwise
+	Addressed                  // an IP address, replaced by another
 )
 
-// Treatment returns what a copy for strangers does with a field of the message.
+// Treatment returns what anonymizing does with a field of the message.
 func (s *Spec) Treatment(f *Field) Treatment {
 	switch {
 	case f.Privacy != Public:

@@ -4,16 +4,16 @@ package decode
 type FastShower interface {
 	Message
 	// ShowFast shows a message that decodes to its last byte, opcode included, as
-	// its walk does. It may report false for any other message, before it has shown
-	// anything; the walk then shows it.
+	// its walk does. It may report false for any other message, but only before it
+	// has shown anything. The walk then shows it.
 	ShowFast(s *Showing, payload []byte, d Dialect) bool
 }
 
-// A Showing passes the fields of a [FastShower] to a visitor. Its methods leave out
+// A Showing passes the fields of a [FastShower] to a visitor. Its methods skip
 // fields and groups that are hidden.
 type Showing struct {
 	v     Visitor
-	hide  uint64 // bits of names to hide; see nameBit
+	hide  uint64 // bits of the names to hide. See nameBit.
 	field Field
 	group Group
 }
@@ -22,13 +22,13 @@ type Showing struct {
 type Shown struct {
 	Name  string
 	Doc   string
-	Kind  Kind // of a field
+	Kind  Kind // kind of a field
 	Names Names
-	hide  uint64 // bit of the name
+	hide  uint64 // bit of the name, as in Showing
 }
 
-// DescribeShown sets the given fields and groups to those of a layout, in the
-// order of its walk. It panics if the layout has more or fewer.
+// DescribeShown sets the given fields and groups to the fields and groups of a
+// layout, in the order of its walk. It panics if the numbers differ.
 func DescribeShown(l Layout, d Dialect, all ...*Shown) {
 	v := shownVisitor{all}
 	Describe(l, d, &v)
@@ -48,7 +48,7 @@ func (v *shownVisitor) next(s Shown) {
 // Field implements [Visitor].
 func (v *shownVisitor) Field(f *Field) {
 	names := f.Names
-	if n, ok := names.(FlagNames); ok { // as a walk shows them
+	if n, ok := names.(FlagNames); ok { // a walk passes the names as a pointer
 		names = &n
 	}
 	v.next(Shown{Name: f.Name, Doc: f.Doc, Kind: f.Kind, Names: names})
@@ -67,7 +67,7 @@ func (v *shownVisitor) End(*Group) {}
 // Shows reports whether a field or group is shown.
 func (s *Showing) Shows(d *Shown) bool { return s.hide&d.hide == 0 }
 
-// show passes the field, which has its value.
+// show passes the field to the visitor. The caller must have set the value.
 func (s *Showing) show(d *Shown, off, end int) {
 	f := &s.field
 	f.Name, f.Doc, f.Kind, f.Names, f.Off, f.End = d.Name, d.Doc, d.Kind, d.Names, off, end
@@ -125,9 +125,9 @@ func (s *Showing) Text(d *Shown, off int, v string) {
 	}
 }
 
-// Begin begins a group. If it reports false, the group is hidden: there is
-// nothing to show of it, and it has no end. index is that of an element, -1 for
-// another group.
+// Begin begins a group. If it reports false, the group is hidden: do not show
+// its fields, and do not call End. index is the index of an element, or -1 for
+// other groups.
 func (s *Showing) Begin(d *Shown, kind GroupKind, index int) bool {
 	if !s.Shows(d) {
 		return false

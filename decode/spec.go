@@ -14,8 +14,8 @@ type Opcode uint8
 // String returns the opcode as printed in documents, such as 0x1C.
 func (o Opcode) String() string { return fmt.Sprintf("0x%02X", uint8(o)) }
 
-// word returns the name of a value of an enumeration, given those of all from 0 on;
-// "?" if it has none.
+// word returns the name of a value of an enumeration. names are the names of
+// all values from 0 on. It returns "?" for others.
 func word[T ~uint8](v T, names ...string) string {
 	if int(v) < len(names) {
 		return names[v]
@@ -45,7 +45,7 @@ type Relay uint8
 // The relay classes.
 const (
 	RelayNone    Relay = iota // no client sends it
-	RelayConsume              // the host handles it; no other client gets it
+	RelayConsume              // the host handles it, and no other client gets it
 	RelayForward              // an unchanged copy to every other player in the game
 	RelaySlots                // an unchanged copy to every other occupied slot
 	RelayEcho                 // a copy to every player in the game, the sender included
@@ -99,16 +99,16 @@ func (t Topic) String() string {
 	return word(t, "other", "flight", "weapons", "damage", "objects", "joining", "leaving", "talk", "match", "files")
 }
 
-// An Origin is the source of a field's value on a host.
+// An Origin is where a host takes a field's value from.
 type Origin uint8
 
 // The origins.
 const (
-	HostClock Origin = iota // its game clock
-	HostIDs                 // the ids of its own objects
-	HostLine                // its connection
-	GivenSlot               // the slot it assigned to a client
-	GivenID                 // the network id it assigned to a client
+	HostClock Origin = iota // the host's game clock
+	HostIDs                 // the ids of the host's objects
+	HostLine                // the host's connection
+	GivenSlot               // the slot that the host assigned to a client
+	GivenID                 // the network id that the host assigned to a client
 )
 
 // String returns the origin in words.
@@ -116,14 +116,14 @@ func (o Origin) String() string {
 	return word(o, "the host's game clock", "the host's own objects", "the host's connection", "the slot that the host gave", "the network id that the host gave")
 }
 
-// A HostField is a field that a host fills in on its own: two equal hosts may
-// differ in it.
+// A HostField is a field that a host fills in. Two equal hosts may write
+// different values.
 type HostField struct {
 	Name string
 	From Origin
 }
 
-// A Dialect is the way a sender writes messages.
+// A Dialect is the way in which a sender writes messages.
 type Dialect uint8
 
 // The dialects.
@@ -153,7 +153,7 @@ type Copied interface {
 
 // A Context holds the values outside a message that its fields depend on.
 type Context struct {
-	Object  wire.ObjectID // the only object in it
+	Object  wire.ObjectID // id of the only object in the message
 	Class   *ship.Class   // nil if unknown
 	Base    [3]uint32     // last absolute position, as bits
 	HasBase bool
@@ -163,7 +163,7 @@ type Context struct {
 type Spec struct {
 	Code     Opcode
 	Name     string   // equals the Go type
-	Constant string   // the game's own name, empty if it has none
+	Constant string   // the game's name for it, empty if it has none
 	Aliases  []string // other names in public documents
 	Dir      Dir
 	Reliable bool
@@ -174,40 +174,43 @@ type Spec struct {
 	Brief    []string // paths of the fields that a one-line report shows, most important first
 
 	// FlagWords are short words for the bits of the flags field, bit 0 first, for
-	// a one-line report; nil for the names of the flags.
+	// a one-line report. If nil, the report uses the names of the flags.
 	FlagWords []string
-	// Phrase puts a host's message into words, in the place of the first field of
-	// Brief; nil, or an empty result, for the fields alone.
+	// Phrase puts a host's message into words, which replace the first field of
+	// Brief. If Phrase is nil or returns "", the report shows only the fields.
 	Phrase func(Message) string
 
-	// Deviations are the ways of hosts of other dialects with a client's message.
+	// Deviations tell how hosts of other dialects treat a client's message.
 	Deviations []Deviation
-	// Habits are the ways of hosts of other dialects with their own messages and copies.
+	// Habits tell what hosts of other dialects do with messages that they send
+	// unasked, and with copies.
 	Habits []Habit
 	// Need names the clients with messages that a playable host passes on and the
 	// stock host consumes.
 	Need Need
-	// Made is the reason for which a host sends the message of its own accord.
+	// Made is the reason why a host sends the message unasked.
 	Made Made
 	// Step is the part of a client's join that the message belongs to.
 	Step Step
 
-	// HostFields are the fields that depend on the host's clock, its ids and the
-	// like.
+	// HostFields are the fields whose values depend on the host, such as its clock
+	// and its ids.
 	HostFields []HostField
-	// Harmless names the fields whose numbers tell nothing of people or hosts. A copy
-	// for strangers keeps no other numbers: a new field is not harmless until its name
-	// is here. Texts, bytes, addresses and hashes are never harmless by name.
+	// Harmless names the fields whose numbers tell nothing about people or hosts.
+	// Anonymizing replaces all other numbers, so a new field is replaced until its
+	// name is listed here. Texts, bytes, addresses and hashes are never harmless
+	// by name.
 	Harmless []string
 	// HostDialect is the dialect of all hosts that send the message, or Undecided
 	// if hosts of any dialect send it.
 	HostDialect Dialect
 	// Head is the length, opcode included, of the part that later messages depend
-	// on: if it decodes, a broken message is still of use. 0 if the whole must
-	// decode.
+	// on. If this part decodes, a broken message is still useful. It is 0 if the
+	// whole message must decode.
 	Head int
 
-	// Layout is the stock game's layout; its zero value means no decoder.
+	// Layout is the stock game's layout. Its zero value means that there is no
+	// decoder.
 	Layout Layout
 	// Forms are the layouts of other dialects.
 	Forms []Form
@@ -216,11 +219,12 @@ type Spec struct {
 	Alternatives []*Spec
 	// CatchAll is set if the spec also covers all higher opcodes without a spec.
 	CatchAll bool
-	// Broadcast is set if the host sends its own to all players, the same bytes to
-	// each.
+	// Broadcast is set if the host sends the messages that it makes to all
+	// players, with the same bytes.
 	Broadcast bool
 	// BySender is set if a body of one dialect may parse in another with a wrong
-	// meaning. Once the sender's dialect is decided, it alone chooses the layout.
+	// meaning. Once the sender's dialect is decided, only the sender's dialect
+	// chooses the layout.
 	BySender bool
 }
 
@@ -245,7 +249,7 @@ func (s *Spec) HasName(name string) bool {
 type Form struct {
 	Dialect Dialect
 	Doc     string
-	Common  bool // other dialects send it, too: it is no evidence of the sender's dialect
+	Common  bool // other dialects also send it, so it is no evidence of the sender's dialect
 	Layout  Layout
 }
 
@@ -279,7 +283,7 @@ func (l Layout) New() Message {
 }
 
 // LayoutOf returns the layout of messages of type T. A type with a Reset method
-// keeps the memory of its slices between messages; other types are set to their
+// keeps the memory of its slices between messages. Other types are set to their
 // zero value before each use.
 func LayoutOf[T any, P interface {
 	*T

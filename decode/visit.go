@@ -21,14 +21,14 @@ const (
 	KindI16                  // Int
 	KindI32                  // Int
 	KindF32                  // Float
-	KindBit                  // Uint 0 or 1; shares a byte with other bits
-	KindBool8                // Uint; a whole byte
+	KindBit                  // Uint 0 or 1. A bit shares a byte with other bits.
+	KindBool8                // Uint, a whole byte
 	KindEnum8                // Uint, Names
 	KindEnum32               // Uint, Names
 	KindFlags8               // Uint, Names by bit number
 	KindObject               // Uint: an object id
 	KindHash16               // Uint: shown in hexadecimal
-	KindHash32               // Uint: shown in hexadecimal; Names has file names
+	KindHash32               // Uint: shown in hexadecimal. Names has file names.
 	KindCF16                 // Float
 	KindRatio8               // Float 0 to 1: a byte of 255ths
 	KindPercent8             // Float: a signed byte of per cent, negative when switched off
@@ -48,30 +48,30 @@ const (
 	KindIPv4                 // Bytes: four bytes in network order
 	KindBytes                // Bytes to the end of the message
 
-	KindText    // Text; this and the following kinds are derived and have no bytes of their own
+	KindText    // Text. This and the following kinds are derived and take no bytes.
 	KindIndex   // Uint
 	KindPlace   // Vec: computed from earlier messages
-	kindsNumber // not a kind
+	kindsNumber // number of kinds
 )
 
-// A Type is what the value of a field is, whatever its form on the wire.
+// A Type is the type of a field's value, independent of its wire form.
 type Type uint8
 
 // The types, with the way to get the value.
 const (
-	TypeInt    Type = iota // Whole
-	TypeBool               // Whole: 0 or 1, but a whole byte may hold any number
-	TypeFloat              // Float
-	TypeVector             // Vec, with as many components as Kind.Components names
-	TypeShares             // Bytes: shares of 255
-	TypeText               // AppendText
-	TypeIPv4               // Bytes or AppendText
-	TypeBytes              // Bytes or AppendText
+	TypeInt    Type = iota // use Whole
+	TypeBool               // use Whole: 0 or 1, but a whole byte may hold any number
+	TypeFloat              // use Float
+	TypeVector             // use Vec, with as many components as Kind.Components names
+	TypeShares             // use Bytes: shares in 255ths
+	TypeText               // use AppendText
+	TypeIPv4               // use Bytes or AppendText
+	TypeBytes              // use Bytes or AppendText
 )
 
-// kinds tell of each kind its name in docs, the type of its value, and its bytes
-// on the wire: how many at least, and in words. A bit shares its byte with
-// others; a derived field has none.
+// kinds has for each kind its name in docs, the type of its value, and its size
+// on the wire: the fewest bytes, and the size in words. A bit has size 0, since
+// it shares its byte with others, and so has a derived field.
 var kinds = [kindsNumber]struct {
 	name  string
 	value Type
@@ -116,7 +116,7 @@ var kinds = [kindsNumber]struct {
 	KindPlace:    {"derived vector", TypeVector, 0, ""},
 }
 
-// String returns the kind's name in docs.
+// String returns the kind's name in the documentation.
 func (k Kind) String() string {
 	if k < kindsNumber {
 		return kinds[k].name
@@ -127,12 +127,12 @@ func (k Kind) String() string {
 // Type returns the type of the values of a kind.
 func (k Kind) Type() Type { return kinds[k].value }
 
-// Size returns the bytes of a field on the wire: how many at least, and in words,
-// such as 1+n.
+// Size returns the size of a field on the wire: the fewest bytes, and the size
+// in words, such as 1+n.
 func (k Kind) Size() (least int, text string) { return kinds[k].least, kinds[k].bytes }
 
-// Components are the names of the parts of a vector, a letter each; empty for
-// other types. An orientation begins with w.
+// Components are the names of the parts of a vector, one letter each. They are
+// empty for other types. An orientation begins with w.
 func (k Kind) Components() string {
 	switch {
 	case k == KindQuat:
@@ -157,9 +157,9 @@ func (f *Field) Whole() int64 {
 	return int64(f.Uint)
 }
 
-// AppendText appends the text of a field in UTF-8: of an address its numbers, and
-// of bytes their hexadecimal digits. Text comes from the network and is not
-// escaped.
+// AppendText appends the text of a field in UTF-8. An address becomes its
+// numbers, and bytes become hexadecimal digits. The text comes from the network
+// and is not escaped.
 func (f *Field) AppendText(dst []byte) []byte {
 	switch f.Kind {
 	case KindText:
@@ -181,8 +181,8 @@ func (f *Field) AppendText(dst []byte) []byte {
 	}
 }
 
-// Names gives the text of an enumerated value or of a bit number; "" if it has
-// none.
+// Names gives the text of an enumerated value or of a bit number, or "" if it
+// has none.
 type Names interface{ Name(v uint64) string }
 
 // A Lister is a set of names that can be listed.
@@ -215,7 +215,7 @@ type Field struct {
 	Doc  string
 	Kind Kind
 	Off  int // offset of its first byte in the payload
-	End  int // offset after its last byte; equal to Off if it has no bytes
+	End  int // offset after its last byte, equal to Off if the field takes no bytes
 
 	Uint    uint64
 	Int     int64
@@ -225,17 +225,18 @@ type Field struct {
 	Text    string  // KindText
 	Names   Names   // nil if the values have no names
 	Who     Who     // meaning of a player number in Uint or Int
-	Privacy Privacy // of a text
+	Privacy Privacy // why a text is private
 
-	// While describing:
+	// The following are set only while describing.
 	Conds    []Cond // conditions for the field's presence
-	Count    *Count // of KindRatios: how many
-	From     Source // of a derived field: what it follows from
-	Inverted bool   // a bit is shown inverted
+	Count    *Count // number of elements of KindRatios
+	From     Source // where a derived field's value comes from
+	Inverted bool   // the bit is shown inverted
 }
 
-// A Source is what a derived field follows from. Of is the field concerned; it is
-// empty if the element concerned is that of the list in which the field is.
+// A Source tells where the value of a derived field comes from. Of is the field
+// that it depends on, or empty if it depends on the element of the list that
+// contains the field.
 type Source struct {
 	Is SourceKind
 	Of string
@@ -246,14 +247,14 @@ type SourceKind uint8
 
 // The kinds of sources.
 const (
-	FromSession        SourceKind = iota // more than the rules below
+	FromSession        SourceKind = iota // state of the session, by rules other than the following
 	ClassOfSpecies                       // the ship's class, by its species in Of
-	ClassOfObject                        // the ship's class, by the species in the latest creation of the object in Of
-	SubsystemIndex                       // index of the element's subsystem
-	SubsystemName                        // name of the element's subsystem, or of the one with the index in Of
-	FirstSubsystemName                   // the same, but only for index 0
-	FileName                             // name of the file with the hash in Of, in the element of the same index
-	PlaceOfOffset                        // the latest position of the object, plus the vector in Of
+	ClassOfObject                        // the ship's class, by the species in the object's latest creation. Of has the object.
+	SubsystemIndex                       // index of the subsystem that the element is about
+	SubsystemName                        // name of the subsystem that the element is about, or of the one with the index in Of
+	FirstSubsystemName                   // as SubsystemName, but only for index 0
+	FileName                             // name of the file with the hash in Of. The lists have it at the same index.
+	PlaceOfOffset                        // the object's latest position plus the vector in Of
 )
 
 // String returns the kind in words.
@@ -267,12 +268,12 @@ type Group struct {
 	Name  string
 	Doc   string
 	Kind  GroupKind
-	Index int // of an element
+	Index int // index of an element
 
-	// While describing:
+	// The following are set only while describing.
 	Conds []Cond
-	Count *Count // of a list
-	Least int    // of a list: an element takes so many bytes or more
+	Count *Count // number of elements of a list
+	Least int    // fewest bytes of an element of a list
 }
 
 // A GroupKind is the kind of a group.
@@ -292,7 +293,7 @@ type Visitor interface {
 	End(g *Group)
 }
 
-// A FieldFunc is a visitor that sees the fields, wherever they stand.
+// A FieldFunc is a visitor that sees all fields and ignores groups.
 type FieldFunc func(f *Field)
 
 // Field implements [Visitor].
@@ -307,7 +308,7 @@ func (FieldFunc) End(*Group) {}
 // FlagNames are the names of the bits of a flags byte, bit 0 first.
 type FlagNames []string
 
-// Name returns the name of a bit, empty if it has none.
+// Name returns the name of a bit, or "" if it has none.
 func (n FlagNames) Name(bit uint64) string {
 	if bit < uint64(len(n)) {
 		return n[bit]
