@@ -12,7 +12,7 @@ import (
 type Choice struct {
 	Value   string
 	words   []string
-	aliases map[string]string // other spellings, which help leaves out
+	aliases map[string]string // other spellings, which help does not list
 }
 
 func (c *Choice) String() string { return c.Value }
@@ -28,7 +28,7 @@ func (c *Choice) Define(cmd *cobra.Command, flag, short, usage, value string, wo
 	c.Complete(cmd, flag)
 }
 
-// Alias lets the words also go by other spellings.
+// Alias adds other spellings of the words.
 func (c *Choice) Alias(aliases map[string]string) { c.aliases = aliases }
 
 // Type returns the words as help shows them.
@@ -48,7 +48,6 @@ func (c *Choice) Set(s string) error {
 
 // Complete offers the words to the shell.
 func (c *Choice) Complete(cmd *cobra.Command, flag string) {
-	// The error is that the flag does not exist, which the caller has just
-	// defined.
+	// The only error is that the flag does not exist, and it was defined above.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/filter"
 )
 
-// completeFilter offers the shell continuations of an expression, or those of a
-// column: keys, fields, values, and the presets of the configuration file.
+// completeFilter makes the shell complete an expression with keys, fields,
+// values and the presets of the configuration file. It completes a column in
+// the same way.
 func (f *Common) completeFilter(cmd *cobra.Command, flag string, presets func(*Config) []modfile.Setting) {
-	// The error is that the flag does not exist.
+	// The only error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		f.Defined = once(f.Defined)
@@ -24,7 +25,7 @@ func (f *Common) completeFilter(cmd *cobra.Command, flag string, presets func(*C
 	})
 }
 
-// continuations returns those of an unfinished expression.
+// continuations returns the ways to continue an unfinished expression.
 func (f *Common) continuations(begun string, presets func(*Config) []modfile.Setting) (all []string) {
 	config, err := f.Configuration()
 	if err != nil {
@@ -57,7 +58,8 @@ func (f *Common) CompleteColumns(cmd *cobra.Command, flag string) {
 	f.completeFilter(cmd, flag, func(c *Config) []modfile.Setting { return c.Columns })
 }
 
-// once returns the values of a flag: the completion parses flags twice.
+// once drops the second half of values if it repeats the first: shell
+// completion parses the flags twice.
 func once(values []string) []string {
 	if n := len(values) / 2; len(values)%2 == 0 && slices.Equal(values[:n], values[n:]) {
 		return values[:n]
@@ -65,12 +67,13 @@ func once(values []string) []string {
 	return values
 }
 
-// maxLooked is the number of datagrams of a capture that are read for names.
+// maxLooked is the number of datagrams of a capture that are read to find
+// names.
 const maxLooked = 200_000
 
 // completePlayer offers the shell the players of the captures that are given.
 func (f *Common) completePlayer(cmd *cobra.Command) {
-	// The error is that the flag does not exist.
+	// The only error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("player", func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if given, err := cmd.Flags().GetStringArray("read-file"); err == nil {
 			args = append(once(given), args...)
@@ -99,7 +102,7 @@ func (f *Common) players(files []string) (all []wire.Untrusted) {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	p := dissect.New(cfg)
 	p.Need(dissect.Needs{Updates: dissect.UpdateHeaders})
 	left := maxLooked

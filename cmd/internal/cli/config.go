@@ -23,14 +23,14 @@ const ConfigVariable = "BCDISSECT_CONFIG"
 
 // A Config is the configuration file.
 type Config struct {
-	File   string // empty if the system has no place for it, or none is wanted
-	Chosen bool   // by the environment variable
+	File   string // empty if the system has no folder for it, or if the user wants none
+	Chosen bool   // the environment variable names the file
 	Found  bool
 	modfile.Settings
 }
 
-// LoadConfig reads the configuration file. That there is none is no error unless
-// the environment names it.
+// LoadConfig reads the configuration file. A missing file is an error only if
+// the environment variable names it.
 func LoadConfig() (*Config, error) {
 	c := &Config{}
 	switch name := os.Getenv(ConfigVariable); name {
@@ -47,7 +47,7 @@ func LoadConfig() (*Config, error) {
 	}
 	b, err := ReadDefinitions(c.File)
 	switch {
-	case !c.Chosen && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)): // services have homes such as /dev/null
+	case !c.Chosen && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)): // services have home folders such as /dev/null
 		return c, nil
 	case err != nil && !c.Chosen:
 		return nil, Failed(fmt.Errorf("%w; %s=none ignores this file", PlainPath(c.File, err), ConfigVariable))
@@ -59,7 +59,7 @@ func LoadConfig() (*Config, error) {
 		return nil, Failed(err)
 	}
 	c.Found, c.Settings = true, *s
-	for i := range c.Define { // relative to the file
+	for i := range c.Define { // names are relative to the configuration file
 		if name := &c.Define[i].Values[0]; !filepath.IsAbs(*name) {
 			*name = filepath.Join(filepath.Dir(c.File), *name)
 		}
@@ -120,7 +120,8 @@ func (c *Config) checkFilter(s *modfile.Setting, catalog *decode.Catalog) error 
 	return err
 }
 
-// Filter replaces the presets in an expression by theirs.
+// Filter replaces the presets in an expression by the expressions they stand
+// for.
 func (c *Config) Filter(flag, text string, catalog *decode.Catalog) (string, error) {
 	if !strings.Contains(text, "@") {
 		return text, nil
@@ -155,7 +156,8 @@ func (c *Config) Filter(flag, text string, catalog *decode.Catalog) (string, err
 	return b.String(), nil
 }
 
-// Expand replaces the presets in a list of columns by theirs.
+// Expand replaces the presets in a list of columns by the columns they stand
+// for.
 func (c *Config) Expand(flag string, columns []string) (all []string, err error) {
 	for _, name := range columns {
 		if !strings.HasPrefix(name, "@") {

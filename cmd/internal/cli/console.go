@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Display holds the terminal's limits. The zero value has none.
+// A Display holds the limits of the terminal. The zero value has no limits.
 type Display struct {
-	NoANSI bool // neither colours nor a moving cursor: an old Windows console
-	ASCII  bool // standard output: no characters but those of ASCII
-	// CodePage is the one in which the reader of standard output takes text: a pipe of a
-	// Windows console, such as that to more, or that of PowerShell's >. It is 0 for UTF-8.
+	NoANSI bool // neither colours nor a moving cursor, as in an old Windows console
+	ASCII  bool // standard output shows only ASCII characters
+	// CodePage is the code page that the reader of standard output expects, or
+	// 0 for UTF-8. Programs that read from a pipe of a Windows console expect
+	// one, for example more, or PowerShell for its > operator.
 	CodePage uint32
 }
 
@@ -21,20 +22,20 @@ type Display struct {
 // disabled features. The program must call restore before it ends.
 func OpenDisplay(out, err *os.File) (d Display, restore func()) {
 	d, restore = openConsole(out, err)
-	if localeOf(os.Getenv) != "" { // such as in Git's shell, whose terminal is no console
+	if localeOf(os.Getenv) != "" { // such as in Git's shell, whose terminal is not a Windows console
 		d.CodePage = 0
 	}
 	d.ASCII = d.ASCII || d.CodePage != 0 || !utf8Locale(os.Getenv)
 	return d, restore
 }
 
-// localeOf returns the locale of text, "" if it is not set.
+// localeOf returns the locale for text, or "" if none is set.
 func localeOf(getenv func(string) string) string {
 	return cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
 }
 
-// utf8Locale reports whether the locale has UTF-8. A locale that is not set says
-// nothing: containers and services have none, and their terminals show UTF-8.
+// utf8Locale reports whether the locale has UTF-8. An unset locale counts as
+// UTF-8: containers and services have none, and their terminals show UTF-8.
 func utf8Locale(getenv func(string) string) bool {
 	locale := localeOf(getenv)
 	if locale == "" {
@@ -45,8 +46,8 @@ func utf8Locale(getenv func(string) string) bool {
 	return strings.EqualFold(strings.ReplaceAll(charset, "-", ""), "utf8")
 }
 
-// Text returns where a report for people is to be written. Names that players
-// give themselves are not ASCII only, whatever the report draws.
+// Text returns the writer for a text report. It replaces characters that the
+// terminal cannot show, since names of players may have any character.
 func (o *Output) Text() io.Writer {
 	switch {
 	case o.CodePage != 0:
@@ -57,7 +58,7 @@ func (o *Output) Text() io.Writer {
 	return o
 }
 
-// A pageWriter writes the UTF-8 that it is given in the code page of a console.
+// A pageWriter converts UTF-8 to the code page of a console.
 type pageWriter struct {
 	w      io.Writer
 	encode func(text []byte) []byte
@@ -84,12 +85,11 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// An asciiWriter writes a question mark for every other character of the UTF-8
-// that it is given.
+// An asciiWriter replaces each character that is not ASCII by a question mark.
 type asciiWriter struct{ w io.Writer }
 
-// Write implements [io.Writer]. A character may be divided between two calls:
-// its first byte stands for it, and the others are left out.
+// Write implements [io.Writer]. A character may be split between two calls, so
+// its first byte becomes the question mark and its other bytes are dropped.
 func (a asciiWriter) Write(p []byte) (int, error) {
 	out := make([]byte, 0, len(p))
 	for _, c := range p {

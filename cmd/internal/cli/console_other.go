@@ -4,11 +4,10 @@ package cli
 
 import "os"
 
-// openConsole finds nothing that is off: terminals elsewhere know ANSI.
-// inCodePage is for Windows.
+// inCodePage returns the text unchanged: only Windows has code pages.
 func inCodePage(_ uint32, text []byte) []byte { return text }
 
 func openConsole(_, _ *os.File) (d Display, restore func()) { return Display{}, func() {} }
 
-// OwnConsole is false: only Windows gives a program a console of its own.
+// OwnConsole returns false: only Windows creates a console for a program.
 func OwnConsole() bool { return false }

@@ -10,10 +10,10 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// openConsole switches on ANSI where standard output and standard error are
-// consoles. UTF-8 needs no switch, as package os hands characters to consoles,
-// not bytes; so the code page, which all programs of a console share, stays as
-// it is. A legacy console has no ANSI, and fonts without blocks and arrows.
+// openConsole switches on ANSI escape sequences where standard output and
+// standard error are consoles. It does not change the code page, which all
+// programs of a console share: package os writes characters to consoles, not
+// bytes. A legacy console has no ANSI, and its fonts lack blocks and arrows.
 func openConsole(out, err *os.File) (d Display, restore func()) {
 	var undo []func()
 	for _, f := range []*os.File{out, err} {
@@ -43,8 +43,8 @@ func openConsole(out, err *os.File) (d Display, restore func()) {
 	}
 }
 
-// pageOfConsole returns the code page in which the programs of a console take text from
-// pipes, 0 if that is UTF-8 or there is no console.
+// pageOfConsole returns the code page in which the programs of a console read
+// text from pipes. It returns 0 if that is UTF-8 or if there is no console.
 func pageOfConsole() uint32 {
 	const codePageUTF8 = 65001
 	page, err := windows.GetConsoleOutputCP()
@@ -56,7 +56,8 @@ func pageOfConsole() uint32 {
 
 var wideCharToMultiByte = windows.NewLazySystemDLL("kernel32.dll").NewProc("WideCharToMultiByte")
 
-// inCodePage returns UTF-8 in a code page, with question marks for what that lacks.
+// inCodePage converts UTF-8 to a code page. Characters that the page lacks
+// become question marks.
 func inCodePage(page uint32, text []byte) []byte {
 	wide := utf16.Encode([]rune(string(text)))
 	if len(wide) == 0 {
@@ -66,14 +67,14 @@ func inCodePage(page uint32, text []byte) []byte {
 	const longest = 4       // bytes of a character
 	out := make([]byte, longest*len(wide))
 	n, _, _ := wideCharToMultiByte.Call(uintptr(page), noBestFit, uintptr(unsafe.Pointer(&wide[0])), uintptr(len(wide)),
-		uintptr(unsafe.Pointer(&out[0])), uintptr(len(out)), 0, 0) // 0 tells an error
-	if n == 0 { // some code pages take no flags
+		uintptr(unsafe.Pointer(&out[0])), uintptr(len(out)), 0, 0) // 0 means an error
+	if n == 0 { // some code pages accept no flags
 		return []byte(report.ASCII(string(text)))
 	}
 	return out[:n]
 }
 
-// fontInfo is the CONSOLE_FONT_INFOEX of Windows.
+// fontInfo is the structure CONSOLE_FONT_INFOEX of Windows.
 type fontInfo struct {
 	size   uint32
 	index  uint32
@@ -86,23 +87,24 @@ type fontInfo struct {
 
 var getFont = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetCurrentConsoleFontEx")
 
-// rasterFont reports whether a console draws with a font that has the
-// characters of one code page only. A console that does not tell has none.
+// rasterFont reports whether a console draws with a font that has only the
+// characters of one code page. If the console does not tell, the result is
+// false.
 func rasterFont(console windows.Handle) bool {
 	const trueType = 4 // TMPF_TRUETYPE
 	if os.Getenv("WT_SESSION") != "" || getFont.Find() != nil {
-		return false // Windows Terminal draws by itself
+		return false // Windows Terminal draws without a console font
 	}
 	info := fontInfo{size: uint32(unsafe.Sizeof(fontInfo{}))}
-	ok, _, _ := getFont.Call(uintptr(console), 0, uintptr(unsafe.Pointer(&info))) // an error is told by ok, too
+	ok, _, _ := getFont.Call(uintptr(console), 0, uintptr(unsafe.Pointer(&info))) // ok also tells whether there was an error
 	return ok != 0 && info.height > 0 && info.family&trueType == 0
 }
 
 var listProcesses = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetConsoleProcessList")
 
-// OwnConsole reports whether the console was made for this program: no shell and no
-// other program has it. A double click does so, also in other file managers than the
-// Explorer.
+// OwnConsole reports whether the console was created for this program and no
+// other program uses it. That is so after a double click in the Explorer or in
+// another file manager.
 func OwnConsole() bool {
 	if listProcesses.Find() != nil {
 		return false

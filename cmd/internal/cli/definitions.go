@@ -12,9 +12,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
-// Definitions are the files in which people define messages of their own.
+// Definitions are the files in which users define their own messages.
 type Definitions struct {
-	Defined []string // with those of the configuration file once it is loaded
+	Defined []string // includes the files of the configuration file once it is loaded
 
 	config *Config // nil until it is loaded
 }
@@ -41,7 +41,7 @@ func (d *Definitions) Configuration() (*Config, error) {
 // Define defines the flags.
 func (d *Definitions) Define(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&d.Defined, "define", nil, "`FILE` that defines messages of a mod, repeatable; see 'bcdissect help mods'")
-	// The error is that the flag does not exist.
+	// The only error is that the flag does not exist.
 	_ = cmd.MarkFlagFilename("define", "toml")
 }
 
@@ -62,12 +62,12 @@ func (d *Definitions) Catalog() (*decode.Catalog, error) {
 	return c, Failed(err)
 }
 
-// ReadDefinitions reads a file up to one byte beyond the size limit.
+// ReadDefinitions reads a file, at most one byte more than the size limit.
 func ReadDefinitions(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // it was opened only for reading
 	return io.ReadAll(io.LimitReader(f, modfile.MaxSize+1))
 }

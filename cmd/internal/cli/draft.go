@@ -11,17 +11,17 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture/private"
 )
 
-// A Draft is a file that takes the place of another only when it is accepted. It
-// is removed if it is discarded, or if a signal ends the program.
+// A Draft is a new version of a file that replaces the file only when Accept is
+// called. Discard removes it, and so does a signal that ends the program.
 type Draft struct {
-	*os.File // for its owner only
+	*os.File // only the owner may read it
 	name     string
 	replaces string
 	unwatch  func()
 }
 
-// CreateDraft creates a draft of a file, beside it. A file that holds something is
-// replaced only if that is forced.
+// CreateDraft creates a draft in the folder of the named file. If that file is
+// not empty, force must be set.
 func CreateDraft(name string, force bool, s Streams) (*Draft, error) {
 	replaces, err := replaceable(name, force)
 	if err != nil {
@@ -34,7 +34,7 @@ func CreateDraft(name string, force bool, s Streams) (*Draft, error) {
 	return d, nil
 }
 
-// newDraft creates a draft of a file with another path.
+// newDraft creates a draft of the named file at another path.
 func newDraft(name, path string, s Streams) (*Draft, error) {
 	created, unwatch := func(string) {}, func() {}
 	if !s.Graceful {
@@ -50,7 +50,8 @@ func newDraft(name, path string, s Streams) (*Draft, error) {
 	return &Draft{File: f, name: name, replaces: path, unwatch: unwatch}, nil
 }
 
-// replaceable returns the path of a file that can be replaced, without links.
+// replaceable returns the path of a file that can be replaced, with links
+// resolved.
 func replaceable(name string, force bool) (path string, err error) {
 	info, err := os.Stat(name)
 	switch {
@@ -69,7 +70,8 @@ func replaceable(name string, force bool) (path string, err error) {
 	return path, nil
 }
 
-// replaced returns the path of a file that can be written to, without links.
+// replaced returns the path of a file that can be written to, with links
+// resolved.
 func replaced(name string) (path string, err error) {
 	f, err := private.Open(name, os.O_WRONLY)
 	if err != nil {
@@ -79,12 +81,12 @@ func replaced(name string) (path string, err error) {
 		return "", err
 	}
 	if private.Shared(filepath.Dir(name)) {
-		return name, nil // no link, unless somebody has just put one there
+		return name, nil // not a link, unless another program has just created one
 	}
 	return filepath.EvalSymlinks(name)
 }
 
-// Accept puts the draft, which must have been closed, in the place of the file.
+// Accept replaces the file by the draft, which must have been closed.
 func (d *Draft) Accept() error {
 	if err := d.accept(); err != nil {
 		return PlainPath(d.name, err)
@@ -96,7 +98,7 @@ func (d *Draft) accept() error {
 	defer d.unwatch()
 	err := os.Rename(d.Name(), d.replaces)
 	if err != nil {
-		_ = os.Remove(d.Name()) // the error that matters is known
+		_ = os.Remove(d.Name()) // the error of the renaming is the one to report
 	}
 	return err
 }
@@ -104,5 +106,5 @@ func (d *Draft) accept() error {
 // Discard removes the draft, which must have been closed.
 func (d *Draft) Discard() {
 	defer d.unwatch()
-	_ = os.Remove(d.Name()) // a leftover file is not worth an error
+	_ = os.Remove(d.Name()) // a leftover file does not justify an error
 }

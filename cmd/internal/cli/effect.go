@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Forms of a report besides those of -T.
+// Forms of a report that are not values of -T.
 const (
 	FormDashboard = "dashboard"
 	FormBrowser   = "browser"
@@ -17,13 +17,13 @@ const (
 	FormFlight    = "acmi" // recordings for Tacview
 )
 
-// effects tells on which forms of a report a flag has an effect. With any other
-// form the flag is a usage error. Flags that are not in the table have an effect
-// on all forms.
+// effects lists flags that have an effect only on some forms of a report. With
+// any other form the flag is a usage error. Flags that are not in the table
+// have an effect on all forms.
 var effects = []struct {
 	flag  string
 	forms []string
-	value string // that alone has the effect; empty for any
+	value string // the only value of the flag that has the effect, or empty for any
 }{
 	{flag: "format", forms: []string{"table", "json", "histogram", "csv", "fields", "tap", "parquet", "kaitai", FormNone}},
 	{flag: "output", forms: []string{"table", "json", "histogram", "csv", "fields", "kaitai", FormPage, FormFlight}},
@@ -71,7 +71,7 @@ func on(form string) string {
 	return "with -T " + form
 }
 
-// offered names those of some forms that a command has.
+// offered returns the names of the forms that the command has.
 func offered(cmd *cobra.Command, forms []string) string {
 	format, _ := cmd.Flags().Lookup("format").Value.(*Choice)
 	var all []string

@@ -9,12 +9,12 @@ import (
 	"unicode"
 )
 
-// Expand replaces each pattern by the files that match it, in lexical order.
-// Shells do so on other systems, but not cmd.exe and PowerShell.
+// Expand replaces each pattern by the files that match it, in lexical order. It
+// is needed on Windows, where cmd.exe and PowerShell do not do so.
 //
-// A pattern has * or ?, which no file name on Windows can have. Brackets stand
-// for themselves: browsers save a second copy as "battle[1].pcap". Case does not
-// count. A name that exists is not a pattern.
+// A pattern has * or ?, which no file name on Windows can have. Brackets match
+// only themselves, since browsers save a second copy as "battle[1].pcap".
+// Matching ignores case. A name that exists is not a pattern.
 func Expand(names []string) ([]string, error) {
 	var all []string
 	for _, name := range names {
@@ -35,8 +35,8 @@ func Expand(names []string) ([]string, error) {
 	return all, nil
 }
 
-// Unquote removes the quotes around arguments that name files. Explorer's "Copy as
-// path" writes them, and they stay where a shell takes them for letters. A file whose
+// Unquote removes the quotes around arguments that name files. Explorer's "Copy
+// as path" writes them, and some shells do not remove them. A file whose own
 // name has the quotes keeps them.
 func Unquote(args []string) []string {
 	args = slices.Clone(args)
@@ -53,7 +53,7 @@ func Unquote(args []string) []string {
 	return args
 }
 
-// IsPattern reports whether Expand takes a name as a pattern.
+// IsPattern reports whether Expand treats a name as a pattern.
 func IsPattern(name string) bool {
 	if !strings.ContainsAny(name[len(filepath.VolumeName(name)):], "*?") {
 		return false
@@ -62,8 +62,8 @@ func IsPattern(name string) bool {
 	return err != nil
 }
 
-// anyCase returns the [filepath.Glob] pattern for files as Windows compares them.
-// Folders without * and ? are left to the system.
+// anyCase returns the [filepath.Glob] pattern that ignores case, as Windows
+// does. Folders without * and ? stay unchanged.
 func anyCase(name string) string {
 	volume := filepath.VolumeName(name)
 	elements := strings.SplitAfter(filepath.FromSlash(name[len(volume):]), string(filepath.Separator))
@@ -75,7 +75,8 @@ func anyCase(name string) string {
 	return volume + strings.Join(elements, "")
 }
 
-// eitherCase puts both cases of each letter into a class, and brackets too.
+// eitherCase replaces each letter by a class of both its cases, and [ by a
+// class that matches only [.
 func eitherCase(element string) string {
 	var b strings.Builder
 	for _, r := range element {

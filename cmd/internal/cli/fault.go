@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// Fault says that the program's own code is at fault, and returns the exit status
-// for that. A deferred function calls it with what it recovered.
+// Fault reports a panic of the program and returns the exit status for it. A
+// deferred function calls it with the recovered value.
 func Fault(w io.Writer, fault any) int {
 	Say(w, "internal error, please report: %v; bcdissect %s, %s/%s (BCDISSECT_DEBUG=1 shows where)", fault, Version(), runtime.GOOS, runtime.GOARCH)
 	if os.Getenv("BCDISSECT_DEBUG") != "" {
@@ -18,8 +18,9 @@ func Fault(w io.Writer, fault any) int {
 	return ExitInternal
 }
 
-// Guard ends the program in place of Go's dump of all goroutines, if the goroutine
-// that defers it panics. Each goroutine does: Go can't recover it elsewhere.
+// Guard ends the program with a short message instead of Go's stack traces if
+// the goroutine that defers it panics. Each goroutine needs to defer it, since
+// Go cannot recover a panic in another goroutine.
 func Guard() {
 	if fault := recover(); fault != nil {
 		os.Exit(Fault(os.Stderr, fault)) //nolint:forbidigo // as the panic would

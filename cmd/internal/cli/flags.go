@@ -28,7 +28,7 @@ type Common struct {
 	Verify     bool
 	NoProgress bool
 	NoNames    bool
-	Columns    []string // of csv, fields and json
+	Columns    []string // columns of csv, fields and json
 	clear      bool
 	Definitions
 	Selection
@@ -51,15 +51,16 @@ func (f *Common) DefineReport(cmd *cobra.Command, format string, formats ...stri
 	f.defineSelection(cmd)
 }
 
-// defineSelection defines the flags that select records, whose values the shell
-// completes.
+// defineSelection defines the flags that select records, with shell completion
+// of their values.
 func (f *Common) defineSelection(cmd *cobra.Command) {
 	f.DefineSelection(cmd)
 	f.completeFilter(cmd, "filter", filterPresets)
 	f.completePlayer(cmd)
 }
 
-// CheckForm refuses flags that have no effect on the form of the report.
+// CheckForm returns an error for flags that have no effect on the form of the
+// report.
 func (f *Common) CheckForm(cmd *cobra.Command, _ []string) error {
 	return CheckEffect(cmd, f.Format.Value)
 }
@@ -70,18 +71,18 @@ func (f *Common) DefineFormat(cmd *cobra.Command, format string, formats ...stri
 	f.Format.Define(cmd, "format", "T", "form of the report", format, formats...)
 }
 
-// DefinePorts defines the flag of the ports that are the game's.
+// DefinePorts defines the flag for the ports of the game.
 func (f *Common) DefinePorts(cmd *cobra.Command) {
 	cmd.Flags().UintSliceVarP(&f.ports, "port", "p", nil, "host `PORT`, repeatable; without it the game is recognised by content")
 }
 
-// DefineReading defines the flags of every command that decodes traffic.
+// DefineReading defines the flags of all commands that decode traffic.
 func (f *Common) DefineReading(cmd *cobra.Command) {
 	f.DefineDecoding(cmd)
 	f.DefineOutput(cmd)
 }
 
-// DefineOutput defines the flags of every command that writes a report.
+// DefineOutput defines the flags of all commands that write a report.
 func (f *Common) DefineOutput(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
 	DefineColor(cmd, &f.Color, "colour in the report (NO_COLOR turns it off)")
@@ -94,29 +95,29 @@ func DefineColor(cmd *cobra.Command, c *Choice, usage string) {
 
 var dialects = map[string]decode.Dialect{"stock": decode.Stock, "openbc": decode.OpenBC}
 
-// DialectOf returns the dialect that a choice names, undecided for auto.
+// DialectOf returns the dialect that a choice names. For auto it is undecided.
 func DialectOf(c *Choice) decode.Dialect { return dialects[c.Value] }
 
-// DefineDialect defines the flag of the dialect of senders.
+// DefineDialect defines the flag for the dialect of senders.
 func (f *Common) DefineDialect(cmd *cobra.Command, usage string) {
 	f.Dialect.Define(cmd, "dialect", "", usage, "auto", "auto", "stock", "openbc")
 }
 
-// DefineDecoding defines the flags that say how traffic is read.
+// DefineDecoding defines the flags that control how traffic is decoded.
 func (f *Common) DefineDecoding(cmd *cobra.Command) {
 	f.defineSenders(cmd)
 	cmd.Flags().BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
 }
 
-// defineSenders defines the flags that say how senders write.
+// defineSenders defines the flags that describe how senders encode messages.
 func (f *Common) defineSenders(cmd *cobra.Command) {
 	f.DefineDialect(cmd, "dialect to assume for all senders")
 	cmd.Flags().BoolVar(&f.clear, "clear", false, "all datagrams are deciphered already")
 	f.Definitions.Define(cmd)
 }
 
-// DefineScreen defines the flags of a command that shows selected records on the
-// whole terminal.
+// DefineScreen defines the flags of a full-screen command that shows selected
+// records.
 func (f *Common) DefineScreen(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	f.defineSenders(cmd)
@@ -125,15 +126,16 @@ func (f *Common) DefineScreen(cmd *cobra.Command) {
 	f.DefinePorts(cmd)
 }
 
-// DefineJobs defines the flag of commands that read files.
+// DefineJobs defines the flag for the number of processors to use.
 func (f *Common) DefineJobs(cmd *cobra.Command) {
 	cmd.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "use `N` processors (0 = automatic)")
 }
 
-// Clear reports whether all datagrams are taken as deciphered.
+// Clear reports whether all datagrams are treated as already deciphered.
 func (f *Common) Clear() bool { return f.clear }
 
-// OnPorts returns " on port 1" for the ports that the user gave, "" for none.
+// OnPorts returns text such as " on port 1" for the ports that the user gave,
+// or "" for none.
 func (f *Common) OnPorts() string {
 	if len(f.ports) == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 
 // Sizes of help.
 const (
-	helpWidth = 80 // columns
-	flagWidth = 30 // most columns of a flag and its value before its text
+	helpWidth = 80 // columns of a terminal
+	flagWidth = 30 // the most columns that a flag and its value take before the text
 )
 
 // A flagGroup is a part of the flags in help.
@@ -22,8 +22,8 @@ type flagGroup struct {
 	names []string
 }
 
-// flagGroups are the groups in the order of help. Flags in none of them come
-// first, since they are the command's own.
+// flagGroups are the groups in the order of help. Flags without a group come
+// first, since they belong only to the command.
 var flagGroups = []flagGroup{
 	{"Selection", []string{
 		"read-file", "filter", "player", "object", "from", "to", "frames", "dir", "no-acks", "once", "no-updates", "count", "port",
@@ -38,7 +38,7 @@ var flagGroups = []flagGroup{
 	{"Other", []string{"help", "version"}},
 }
 
-// GroupedFlags returns the names of all flags with a group.
+// GroupedFlags returns the names of all flags that belong to a group.
 func GroupedFlags() (all []string) {
 	for _, g := range flagGroups {
 		all = append(all, g.names...)
@@ -46,7 +46,7 @@ func GroupedFlags() (all []string) {
 	return all
 }
 
-// grouped returns the flags of a command by group, empty groups left out.
+// grouped returns the flags of a command by group, without empty groups.
 func grouped(cmd *cobra.Command) (titles []string, flags map[string][]*pflag.Flag) {
 	const own = "Flags"
 	flags = map[string][]*pflag.Flag{}
@@ -75,8 +75,9 @@ func grouped(cmd *cobra.Command) (titles []string, flags map[string][]*pflag.Fla
 	return titles, flags
 }
 
-// hasOwn reports whether a command gives the name of a common flag another
-// meaning: replay plays --to a host, at a --speed, and bots write a --dialect.
+// hasOwn reports whether a command uses the name of a common flag with another
+// meaning. For example, --to of replay is a host, and --dialect of bots is what
+// they write.
 func hasOwn(cmd *cobra.Command, name string) bool {
 	other := map[string]string{"to": "from", "speed": "dashboard", "dialect": "clear"}[name]
 	return other != "" && cmd.Flags().Lookup(other) == nil
@@ -126,15 +127,16 @@ func ShowHelp(w io.Writer, cmd *cobra.Command) error {
 	return err
 }
 
-// Hide leaves flags without a use out of a command's help and completion.
+// Hide removes flags from the help and completion of a command that cannot use
+// them.
 func Hide(cmd *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		cmd.Flags().Lookup(name).Hidden = true
 	}
 }
 
-// usageLines are the forms in which a command can be written. The program reads
-// a file that is given without a command.
+// usageLines returns the ways to write a command. The root command also takes a
+// file without a subcommand.
 func usageLines(cmd *cobra.Command) []string {
 	line := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
 	_, group := cmd.Annotations[isGroup]
@@ -149,7 +151,8 @@ func usageLines(cmd *cobra.Command) []string {
 	return []string{line + " [flags]"}
 }
 
-// writeLine writes a line of a description, as two if it is too long.
+// writeLine writes a line of a description. It breaks a line that is too long
+// in two.
 func writeLine(b *strings.Builder, line string) {
 	if at := strings.LastIndexByte(line[:min(len(line), helpWidth+1)], ' '); len(line) > helpWidth && at > 0 {
 		b.WriteString(line[:at])
@@ -160,7 +163,8 @@ func writeLine(b *strings.Builder, line string) {
 	b.WriteByte('\n')
 }
 
-// writeCommands writes the commands by group, and then those without one.
+// writeCommands writes the commands by group. Commands without a group come
+// last.
 func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	width := 0
 	byGroup := map[string][]*cobra.Command{}
@@ -184,7 +188,8 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// nameWidth returns the width of the longest name that leaves room for texts.
+// nameWidth returns the width of the longest flag name that is at most
+// flagWidth wide.
 func nameWidth(flags []*pflag.Flag) (width int) {
 	for _, f := range flags {
 		if n := len(flagName(f)); n <= flagWidth {
@@ -194,14 +199,15 @@ func nameWidth(flags []*pflag.Flag) (width int) {
 	return width
 }
 
-// writeFlags writes a line or more for each flag.
+// writeFlags writes one or more lines for each flag.
 func writeFlags(b *strings.Builder, flags []*pflag.Flag, width int) {
 	for _, f := range flags {
 		writeEntry(b, flagName(f), width+2, flagText(f))
 	}
 }
 
-// flagName returns the names and the value of a flag, as in "  -o, --output FILE".
+// flagName returns the names and the value of a flag, such as " -o, --output
+// FILE".
 func flagName(f *pflag.Flag) string {
 	name := "      --" + f.Name
 	if f.Shorthand != "" {
@@ -217,11 +223,11 @@ func flagName(f *pflag.Flag) string {
 	return name
 }
 
-// valueOf is the annotation of a flag that names its value.
+// valueOf is the annotation of a flag with the name of its value.
 const valueOf = "bcdissect_value"
 
-// nameValue takes the name of a flag's value, the word between backquotes, out of
-// the text, which shells and manual pages show as it is.
+// nameValue moves the name of a flag's value, which is in backquotes, from the
+// text to an annotation. Shells and manual pages would show the backquotes.
 func nameValue(f *pflag.Flag) {
 	name, text := pflag.UnquoteUsage(f)
 	if text == f.Usage {
@@ -234,8 +240,8 @@ func nameValue(f *pflag.Flag) {
 	f.Usage = text
 }
 
-// valueName returns a placeholder for the value of a flag: its name, the words of
-// a choice, or one for its type.
+// valueName returns the placeholder for the value of a flag: its annotation,
+// the words of a choice, or a word for its type.
 func valueName(f *pflag.Flag) string {
 	if named := f.Annotations[valueOf]; len(named) > 0 {
 		return named[0]
@@ -261,8 +267,8 @@ func flagText(f *pflag.Flag) string {
 	return fmt.Sprintf("%s (default %s)", f.Usage, f.DefValue)
 }
 
-// writeEntry writes a name and its text, wrapped, from a column on. A long name
-// has a line of its own.
+// writeEntry writes a name and its text, which is wrapped and starts at a
+// column. If the name is too long, the text starts on the next line.
 func writeEntry(b *strings.Builder, name string, column int, text string) {
 	b.WriteString(name)
 	at := len(name)

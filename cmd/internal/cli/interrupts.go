@@ -12,40 +12,40 @@ import (
 	"time"
 )
 
-// patience is how long a report may take to end before the user is told that
-// the command waits for it; hurry is how long it may take after SIGTERM or
-// SIGHUP.
+// Timeouts for a report to end. After hintDelay the user is told that the
+// command waits for the report. After urgentTimeout the report is abandoned if
+// the signal was SIGTERM or SIGHUP.
 const (
-	patience = time.Second
-	hurry    = 1250 * time.Millisecond
+	hintDelay     = time.Second
+	urgentTimeout = 1250 * time.Millisecond
 )
 
-// Interrupts are the signals and the clock that end a long-running command. A
-// second SIGINT or SIGTERM aborts the program, or a third one if the command is
-// lenient.
+// Interrupts are the signals and the timer that end a long-running command. A
+// second SIGINT or SIGTERM aborts the program. If the command is lenient, the
+// third one does.
 //
-// SIGHUP, which says that the terminal is gone, ends a command like SIGTERM. A
-// command that rereads files takes it for that instead. Under nohup it never
-// ends a command.
+// SIGHUP means that the terminal is gone, and ends a command like SIGTERM. A
+// command that rereads files does so on SIGHUP instead. Under nohup, SIGHUP
+// never ends a command.
 type Interrupts struct {
 	Stopped <-chan struct{}  // closed when the command is to end
-	Reread  <-chan os.Signal // SIGHUP of a command that rereads files; else nil
+	Reread  <-chan os.Signal // SIGHUP for a command that rereads files, else nil
 
 	ctx     context.Context
 	signals chan os.Signal
 	done    chan struct{}
 	close   func()
-	urgent  atomic.Bool // SIGTERM or SIGHUP came
+	urgent  atomic.Bool // SIGTERM or SIGHUP arrived
 	lenient atomic.Bool
 }
 
-// NewInterrupts begins to listen for signals. A command stops by itself after a
-// time that is not zero.
+// NewInterrupts begins to listen for signals. If after is not zero, the command
+// stops after that time.
 func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 	ctx, stop := context.WithCancel(context.Background())
 	i := &Interrupts{Stopped: ctx.Done(), ctx: ctx, signals: make(chan os.Signal, 2), done: make(chan struct{})}
-	// A closed pipe makes writes fail, instead of ending the program before its
-	// files are complete.
+	// With SIGPIPE ignored, a closed pipe makes writes fail. The signal would
+	// end the program before its files are complete.
 	signal.Ignore(syscall.SIGPIPE)
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
 	var hangup chan os.Signal
@@ -54,7 +54,7 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 		hangup = make(chan os.Signal, 1)
 		i.Reread = hangup
 		signal.Notify(hangup, syscall.SIGHUP)
-	case !signal.Ignored(syscall.SIGHUP): // as nohup does
+	case !signal.Ignored(syscall.SIGHUP): // nohup ignores SIGHUP
 		signal.Notify(i.signals, syscall.SIGHUP)
 	}
 	var clock <-chan time.Time
@@ -93,20 +93,20 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 	return i
 }
 
-// Lenient has only a third signal abort the program: for a command that writes its
-// report in a few seconds. The program timeout sends SIGTERM twice, and people press
-// Ctrl-C twice.
+// Lenient makes only a third signal abort the program. It is for a command that
+// writes its report in a few seconds: the program timeout sends SIGTERM twice,
+// and people press Ctrl-C twice.
 func (i *Interrupts) Lenient() *Interrupts {
 	i.lenient.Store(true)
 	return i
 }
 
-// Context returns a context that ends when the command is to end.
+// Context returns a context that is cancelled when the command is to end.
 func (i *Interrupts) Context() context.Context { return i.ctx }
 
-// Input returns standard input, which ends when the command is to stop: a moment
-// later, since Ctrl-C in a pipeline stops the program that writes it, too, and
-// that may have something left to write.
+// Input returns standard input. It ends a moment after the command is to stop:
+// Ctrl-C also stops the program before it in a pipeline, and that program may
+// still have data to write.
 func (i *Interrupts) Input(in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -118,7 +118,7 @@ func (i *Interrupts) Input(in io.Reader) io.Reader {
 		defer Guard()
 		select {
 		case <-i.Stopped:
-			time.Sleep(patience)
+			time.Sleep(hintDelay)
 			_ = w.Close() // always nil
 		case <-i.done:
 		}
@@ -126,14 +126,15 @@ func (i *Interrupts) Input(in io.Reader) io.Reader {
 	return r
 }
 
-// Close gives signals their usual effects back.
+// Close restores the usual effects of the signals.
 func (i *Interrupts) Close() { i.close() }
 
-// errUnwritten is the end of a report that nobody takes.
+// errUnwritten is the error for a report that its reader did not read in time.
 var errUnwritten = Failed(errors.New("the report is incomplete, because the program that reads it is too slow"))
 
-// Await runs a report. Once the command is to stop it says if the report takes
-// long to end; after SIGTERM or SIGHUP it leaves it unfinished.
+// Await runs a report and returns its error. Once the command is to stop, it
+// prints a hint if the report takes long to end. After SIGTERM or SIGHUP it
+// returns an error if the report takes too long.
 func (i *Interrupts) Await(l *Log, report func() error) error {
 	ended := make(chan error, 1)
 	go func() {
@@ -147,9 +148,9 @@ func (i *Interrupts) Await(l *Log, report func() error) error {
 	}
 	var giveUp <-chan time.Time
 	if i.urgent.Load() {
-		giveUp = time.After(hurry)
+		giveUp = time.After(urgentTimeout)
 	}
-	hint := time.After(patience)
+	hint := time.After(hintDelay)
 	for {
 		select {
 		case err := <-ended:

@@ -12,17 +12,17 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Bounds of a log.
+// Limits of a log.
 const (
-	logLines = 1024    // that wait to be written
-	logText  = 1 << 10 // bytes of a line
+	logLines = 1024    // lines that wait to be written
+	logText  = 1 << 10 // bytes of a line, longer ones are cut
 	logWait  = time.Second / 4
 )
 
-// A Log writes to standard error from a goroutine of its own. It never waits
-// for whoever reads standard error: if that is blocked, lines beyond a bound
-// are dropped and counted, and if it is closed, all are. On a terminal it can
-// also show a status below the lines.
+// A Log writes to standard error from its own goroutine, so callers never wait
+// for the reader of standard error. If the reader is slow, lines above a limit
+// are dropped and counted. If standard error is closed, all lines are dropped.
+// On a terminal the log can also show a status below the lines.
 type Log struct {
 	w        io.Writer
 	statuses bool
@@ -31,13 +31,13 @@ type Log struct {
 
 	mu      sync.Mutex
 	lines   []string
-	dropped int    // lines, since the last one that was written
-	status  string // to be shown
+	dropped int    // lines dropped since the last written line
+	status  string // status to show
 	closed  bool
 }
 
-// NewLog returns a log that writes to standard error. A status is shown on a
-// terminal only, and if it is wanted.
+// NewLog returns a log that writes to standard error. It shows the status if
+// status is set and w is a terminal.
 func NewLog(w io.Writer, status bool) *Log {
 	return newLog(w, status && IsTerminal(w) && os.Getenv("TERM") != "dumb")
 }
@@ -63,8 +63,8 @@ func (l *Log) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Fail says an error of the work that ends the command, and returns its exit status alone,
-// so that nothing more is written to a standard error that may be blocked.
+// Fail writes the error that ends the command and returns only its exit status.
+// The error is not written again, since standard error may be blocked.
 func (l *Log) Fail(err error) error {
 	if err == nil || err.Error() == "" || IsClosedPipe(err) || StatusOf(err) == ExitUsage {
 		return err
@@ -76,7 +76,7 @@ func (l *Log) Fail(err error) error {
 	return &StatusError{Code: StatusOf(err)}
 }
 
-// Status shows a text below the lines, instead of the one before.
+// Status replaces the text below the lines.
 func (l *Log) Status(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,8 +86,8 @@ func (l *Log) Status(text string) {
 	}
 }
 
-// Close takes the status away and waits until everything has been written, but
-// not for long.
+// Close removes the status and waits a short time until everything has been
+// written.
 func (l *Log) Close() {
 	l.mu.Lock()
 	if !l.closed {
@@ -117,7 +117,7 @@ func (l *Log) add(line string) {
 
 const cutOff = " ...\n"
 
-// stir wakes the goroutine that writes. The lock is held.
+// stir wakes the goroutine that writes. The caller must have locked l.
 func (l *Log) stir() {
 	select {
 	case l.wake <- struct{}{}:
@@ -157,7 +157,7 @@ func (l *Log) run() {
 		}
 		if err != nil {
 			l.mu.Lock()
-			l.closed = true // nobody reads it any more
+			l.closed = true // standard error is closed
 			l.mu.Unlock()
 		}
 		if err != nil || closed {

@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// LimitMemory makes the garbage collector work harder above this number of bytes, for
-// as long as the process runs. A limit that the user (GOMEMLIMIT) or an earlier call has
-// set stays.
+// LimitMemory sets the number of bytes above which the garbage collector works
+// harder, for as long as the process runs. It does not change a limit that the
+// user has set with GOMEMLIMIT, or that an earlier call has set.
 func LimitMemory(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") == "" && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(bytes)

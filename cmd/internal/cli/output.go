@@ -16,20 +16,20 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// An Output is where a report goes.
+// An Output is the destination of a report.
 type Output struct {
 	io.Writer
-	name     string   // for errors
-	file     *os.File // to be closed; nil for standard output
-	draft    *Draft   // that replaces another file when it is closed; or nil
+	name     string   // name for errors
+	file     *os.File // file to close, nil for standard output
+	draft    *Draft   // new version of an existing file, which Close replaces, or nil
 	failed   bool
-	created  bool // there was no such file
+	created  bool // the file did not exist before
 	Terminal bool
-	Width    int // columns of the terminal, 0 if it is none
+	Width    int // columns of the terminal, 0 if the output is not a terminal
 	Display
 }
 
-// OpenOutput opens the file of -o, or standard output if there is none.
+// OpenOutput opens the file of -o. Without -o it returns standard output.
 func OpenOutput(name string, s Streams) (*Output, error) {
 	if name != "" && name != "-" {
 		o := &Output{name: name, created: absent(name)}
@@ -48,8 +48,8 @@ func OpenOutput(name string, s Streams) (*Output, error) {
 	return o, nil
 }
 
-// WriteOutput opens the file of -o, or standard output if there is none, for a report
-// and closes it.
+// WriteOutput opens the file of -o, or standard output without -o, calls write
+// with it and closes it.
 func WriteOutput(name string, s Streams, write func(*Output) error) error {
 	out, err := OpenOutput(name, s)
 	if err != nil {
@@ -62,8 +62,8 @@ func WriteOutput(name string, s Streams, write func(*Output) error) error {
 	return Failed(err)
 }
 
-// create creates the file. One that exists and holds something stays as it is
-// until all of the report is in a draft, which then replaces it.
+// create creates the file. If the file exists and is not empty, the report goes
+// to a draft that replaces the file when the report is complete.
 func (o *Output) create(s Streams) error {
 	old, err := os.Stat(o.name)
 	if err == nil && old.Mode().IsRegular() && old.Size() > 0 {
@@ -73,17 +73,17 @@ func (o *Output) create(s Streams) error {
 		}
 		if o.draft, err = newDraft(o.name, path, s); err == nil {
 			o.Writer, o.file = o.draft, o.draft.File
-			_ = o.file.Chmod(old.Mode().Perm()) // not everywhere
+			_ = o.file.Chmod(old.Mode().Perm()) // not all systems have permissions
 			return nil
-		} // nothing can be put into the folder
+		} // if the folder does not allow new files
 	}
-	f, err := private.Open(o.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC) // reports hold names and chat
+	f, err := private.Open(o.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC) // reports contain names and chat
 	o.Writer, o.file = f, f
 	return err
 }
 
-// removeWhenKilled removes a file when a signal ends the program: the file that
-// created is told of, which must be called once.
+// removeWhenKilled removes a file when a signal ends the program. The caller
+// must call created once with the name of the file.
 func removeWhenKilled(abort func()) (created func(name string), stop func()) {
 	signals, done, file := make(chan os.Signal, 1), make(chan struct{}), make(chan string, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -96,10 +96,10 @@ func removeWhenKilled(abort func()) (created func(name string), stop func()) {
 		select {
 		case <-done:
 		case s := <-signals:
-			_ = os.Remove(<-file) // a leftover file is not worth an error
+			_ = os.Remove(<-file) // a leftover file does not justify an error
 			signal.Reset(s)
 			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
-				if abort != nil { // where a program cannot send itself a signal
+				if abort != nil { // some systems do not let a program send itself a signal
 					abort()
 				}
 			}
@@ -133,15 +133,15 @@ func (o *Output) Keep(text []byte) ([]byte, error) {
 	return text[:0], err
 }
 
-// To returns the same output with another writer, which Close leaves open.
+// To returns the output with another writer, which Close does not close.
 func (o *Output) To(w io.Writer) *Output {
 	other := *o
 	other.Writer, other.file = w, nil
 	return &other
 }
 
-// Close closes the file of -o. If all could be written, it takes the place of
-// the one that was there before.
+// Close closes the file of -o. If everything was written, the file replaces the
+// one that existed before.
 func (o *Output) Close() error {
 	if o.file == nil {
 		return nil
@@ -157,8 +157,8 @@ func (o *Output) Close() error {
 	return err
 }
 
-// Discard closes the file of -o if there is nothing to write. One that was there
-// before stays as it was, and a new one goes.
+// Discard closes the file of -o if there is nothing to write. It keeps a file
+// that existed before, and removes a new one.
 func (o *Output) Discard() error {
 	o.failed = true
 	err := o.Close()
@@ -168,12 +168,13 @@ func (o *Output) Discard() error {
 	return err
 }
 
-// CheckOverwrite refuses an output that would overwrite an input.
+// CheckOverwrite returns an error if the output is one of the inputs.
 func CheckOverwrite(output string, stdin io.Reader, inputs ...string) error {
 	return CheckInput("--output", output, stdin, inputs...)
 }
 
-// CheckInput refuses a file to be written, named by a flag, that is an input.
+// CheckInput returns an error if the file that a flag names for writing is one
+// of the inputs.
 func CheckInput(flag, name string, stdin io.Reader, inputs ...string) error {
 	if sameFile(name, stdin, inputs...) {
 		return fmt.Errorf("%s %s: is an input file; give another name", flag, name)
@@ -181,8 +182,7 @@ func CheckInput(flag, name string, stdin io.Reader, inputs ...string) error {
 	return nil
 }
 
-// CheckDistinct refuses a file to be written, named by a flag, that another flag
-// names, too.
+// CheckDistinct returns an error if two flags name the same file for writing.
 func CheckDistinct(flag, name, otherFlag, other string) error {
 	if name == "" || other == "" {
 		return nil
@@ -193,8 +193,8 @@ func CheckDistinct(flag, name, otherFlag, other string) error {
 	return nil
 }
 
-// Rereadable reports whether inputs can be read more than once, or are not there: a
-// pipe cannot.
+// Rereadable reports whether all inputs can be read more than once. A pipe
+// cannot, and a missing file counts as readable.
 func Rereadable(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		info, err := os.Stat(name)
@@ -202,14 +202,14 @@ func Rereadable(names ...string) bool {
 	})
 }
 
-// absent reports whether there is nothing by a name.
+// absent reports whether no file has the name.
 func absent(name string) bool {
 	_, err := os.Stat(name)
 	return err != nil
 }
 
-// resolve returns the path of a file that need not exist, without links in the
-// path of its folder.
+// resolve returns the path of a file that need not exist, with links in the
+// path of its folder resolved.
 func resolve(name string) string {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(name))
 	if err == nil {
@@ -221,12 +221,12 @@ func resolve(name string) string {
 	return filepath.Join(folder, filepath.Base(name))
 }
 
-// sameFile reports whether a regular file that exists is one of others, by
-// whatever name.
+// sameFile reports whether name is a regular file that is also one of the
+// others, perhaps by another name.
 func sameFile(name string, stdin io.Reader, others ...string) bool {
 	file, err := os.Stat(name)
 	if exists := err == nil; !exists || !file.Mode().IsRegular() {
-		return false // nothing can be overwritten
+		return false // a file that does not exist cannot be overwritten
 	}
 	for _, other := range others {
 		in, err := os.Stat(other)
@@ -240,8 +240,9 @@ func sameFile(name string, stdin io.Reader, others ...string) bool {
 	return false
 }
 
-// Colored decides about colour: the flag first, then NO_COLOR, then the
-// variables that force it, then whether a terminal is there to show it.
+// Colored reports whether to use colours. The flag decides first, then
+// NO_COLOR, then the variables that force colours, then whether the output is a
+// terminal.
 func (o *Output) Colored(flag string) bool {
 	switch {
 	case flag == "always":

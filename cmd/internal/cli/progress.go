@@ -8,13 +8,13 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
-// A Progress line is drawn on a terminal, ten times a second, once the work
-// has gone on for a while, and taken away at the end.
+// A Progress line is drawn on a terminal ten times a second. It appears once
+// the work has taken a while, and is removed at the end.
 type Progress struct {
 	w     io.Writer
 	began time.Time
 	drawn time.Time
-	on    bool // on a terminal
+	on    bool // standard error is a terminal
 	shown bool
 }
 
@@ -23,15 +23,15 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// NewProgress returns the progress line of a command. Where the report itself
-// goes to the terminal line by line, the two would write over each other.
+// NewProgress returns the progress line of a command. If off is set, nothing is
+// drawn: a report that goes to the terminal line by line would mix with it.
 func NewProgress(s Streams, off bool) *Progress {
 	p := &Progress{w: s.Err, began: time.Now()}
 	p.on = !off && !s.NoANSI && IsTerminal(s.Err)
 	return p
 }
 
-// Update draws the line if it is time to.
+// Update draws the line if enough time has passed since the last time.
 func (p *Progress) Update(read, size int64, frames int) {
 	if !p.on {
 		return
@@ -48,7 +48,7 @@ func (p *Progress) Update(read, size int64, frames int) {
 	p.Show(fmt.Sprintf(plural.Form(frames, "%.1f MB  %d {frame|frames}"), float64(read)/1e6, frames))
 }
 
-// Show draws a line at once.
+// Show draws a line without waiting.
 func (p *Progress) Show(text string) {
 	if p.on {
 		p.shown = true
@@ -56,7 +56,7 @@ func (p *Progress) Show(text string) {
 	}
 }
 
-// Done takes the line away.
+// Done removes the line.
 func (p *Progress) Done() {
 	if p.shown {
 		fmt.Fprintf(p.w, "\r\x1b[K")

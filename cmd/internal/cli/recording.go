@@ -13,14 +13,14 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
 
-// A Recording is the file that a command writes packets to, with the flags that
-// it is chosen by.
+// A Recording is the file to which a command writes packets, and the flags for
+// it.
 type Recording struct {
-	Name    string        // of the file; empty for none
-	After   time.Duration // when the command stops by itself; 0 for never
-	Packets int           // after how many of them; 0 for no end
+	Name    string        // name of the file, empty for none
+	After   time.Duration // time after which the command stops, 0 for never
+	Packets int           // number of packets after which the command stops, 0 for never
 
-	Forgot func(name string) // is told of the files that --keep deletes; may be nil
+	Forgot func(name string) // called with each file that --keep deletes, may be nil
 
 	rotate   []string
 	stop     []string
@@ -40,8 +40,8 @@ func (r *Recording) Define(cmd *cobra.Command, write string) {
 	fl.BoolVar(&r.force, "force", false, "with -w: overwrite a file that is not empty")
 }
 
-// Check parses the flags. Patterns in the name stand for the time at which the
-// command begins.
+// Check parses the flags. Patterns in the name are replaced by parts of now,
+// the time at which the command begins.
 func (r *Recording) Check(now time.Time) error {
 	for _, c := range r.rotate {
 		if err := r.rotation.Set(c); err != nil {
@@ -84,7 +84,7 @@ func (r *Recording) Check(now time.Time) error {
 	return nil
 }
 
-// age reads a number of days or a duration, 0 if it is none.
+// age parses a number of days or a duration. It returns 0 if text is neither.
 func age(text string) time.Duration {
 	const most = 36500 // days
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -114,8 +114,8 @@ func expandTime(name string, now time.Time) (string, error) {
 	return strings.NewReplacer(texts...).Replace(name), nil
 }
 
-// Open creates the file, or the first of several. An existing file is
-// overwritten only if it is empty or if that is forced, and never if it is the
+// Open creates the file, or the first of several. It overwrites an existing
+// file only if that is empty or the user forces it. It never overwrites the
 // output of the report or an input.
 func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...string) (capture.FileWriter, error) {
 	if err := CheckDistinct("--output", output, "--write", r.Name); err != nil {
@@ -136,22 +136,22 @@ func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...stri
 	if err != nil {
 		return nil, notOverwritten(err)
 	}
-	if err := CheckDistinct("--output", output, "--write", r.Name); err != nil { // by a link
+	if err := CheckDistinct("--output", output, "--write", r.Name); err != nil { // a link can give the same file two names
 		_ = w.Close() // nothing was written
 		return nil, err
 	}
 	return w, nil
 }
 
-// OpenDatagrams is Open for the datagrams of an interface: what is traffic between
-// whom.
+// OpenDatagrams is like Open, for the datagrams of an interface. The argument
+// what describes the traffic and who exchanges it.
 func (r *Recording) OpenDatagrams(output, name, what string, inputs ...string) (capture.FileWriter, error) {
 	o := capture.WriterOptions{System: runtime.GOOS, Interface: name, Description: what + ", in packets made for the recording"}
 	return r.Open(output, capture.DatagramOptions(o), inputs...)
 }
 
-// notOverwritten returns the error of creating a file, with the remedy if the
-// file holds something.
+// notOverwritten returns the error for a file that cannot be created. If the
+// file is not empty, the error says how to overwrite it.
 func notOverwritten(err error) error {
 	if errors.Is(err, capture.ErrNotEmpty) {
 		err = fmt.Errorf("%w; give another name, such as one with %%Y%%m%%d-%%H%%M%%S, or --force", err)

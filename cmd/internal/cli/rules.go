@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// GameRules are the flags of the rules of a game.
+// GameRules are the flags for the rules of a game.
 type GameRules struct {
 	mission   string
 	system    string
@@ -27,13 +27,12 @@ func (g *GameRules) Define(cmd *cobra.Command, mission, system string) {
 	fl.StringVar(&g.system, "system", system, "star `SYSTEM`, by number or name")
 	fl.IntVar(&g.timeLimit, "time-limit", 0, "time limit of `N` minutes, as told to clients (0 = none)")
 	fl.IntVar(&g.fragLimit, "frag-limit", 0, "`N` kills end the game, as told to clients (0 = none)")
-	// The errors are that the flag does not exist.
+	// The only error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("mission", cobra.FixedCompletions(missions, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Fill parses the flags. Mission and system may be empty if something else tells
-// them.
+// Fill parses the flags. If needed is not set, mission and system may be empty.
 func (g *GameRules) Fill(c *relay.Config, needed bool) (err error) {
 	if needed || g.system != "" {
 		if c.System, err = systemOf(g.system); err != nil {
@@ -52,20 +51,20 @@ func (g *GameRules) Fill(c *relay.Config, needed bool) (err error) {
 	return err
 }
 
-// missions are those of the game; mods have others.
+// missions are the missions of the original game. Mods have others.
 var missions = []string{"Mission1", "Mission2", "Mission3", "Mission5"}
 
 // systems returns the names of the star systems, by number.
 func systems() (list []string) {
 	for number, name := range names.Systems.Values() {
-		if number > 0 { // none is not one to play in
+		if number > 0 { // 0 stands for no system
 			list = append(list, name)
 		}
 	}
 	return list
 }
 
-// systemOf reads a star system, which is a number or a name.
+// systemOf parses a star system, which is a number or a name.
 func systemOf(text string) (uint8, error) {
 	if n, err := strconv.ParseUint(text, 10, 8); err == nil && n > 0 && names.Systems.Name(n) != "" {
 		return uint8(n), nil
@@ -79,8 +78,9 @@ func systemOf(text string) (uint8, error) {
 	return 0, fmt.Errorf("--system %s: no such star system%s; there are %s", text, names.DidYouMean(text, list), strings.Join(list, ", "))
 }
 
-// missionOf returns the script of a mission. One of the game's needs only its
-// own name; a name with dots is a script already, maybe of a mod.
+// missionOf returns the script of a mission. A mission of the original game
+// needs only its own name. A name with dots is already a script, perhaps of a
+// mod.
 func missionOf(text string) (string, error) {
 	bad := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 	if text == "" || len(text) > 255 || strings.ContainsFunc(text, bad) {
@@ -92,7 +92,7 @@ func missionOf(text string) (string, error) {
 	return "Multiplayer.Episode." + text + "." + text, nil
 }
 
-// limitOf reads a limit; 0 stands for none.
+// limitOf parses a limit. 0 means no limit.
 func limitOf(flag string, n int) (uint8, error) {
 	switch {
 	case n == 0:

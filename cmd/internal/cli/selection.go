@@ -18,7 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Selection is which records are shown. All are decoded all the same, since
+// Selection chooses the records to show. The program decodes all records, since
 // later ones depend on the state that earlier ones set.
 type Selection struct {
 	expression                       string
@@ -29,15 +29,15 @@ type Selection struct {
 	filter              *filter.Filter // nil for none
 	objectID            wire.ObjectID
 	peer                int           // -1 if the player is given by name
-	stays               map[stay]bool // of the player; nil while they are not known beforehand
+	stays               map[stay]bool // conversations of the player, nil until they are known
 	firstFrame          int
 	lastFrame           int // 0 for no end
 	fromTime, untilTime time.Time
 	viewer              decode.Viewer
-	names               []wire.Untrusted // of players, met while looking for one
-	met                 wire.Untrusted   // the last of them
-	All                 bool             // nothing is left out
-	onlyRange           bool             // frames and times alone select
+	names               []wire.Untrusted // names of players, collected while looking for one
+	met                 wire.Untrusted   // the last of names
+	All                 bool             // all records are shown
+	onlyRange           bool             // only frames and times select
 }
 
 // DefineSelection defines the flags.
@@ -61,7 +61,8 @@ func CompileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Fi
 	return f, ofFilter(flag, err)
 }
 
-// CompileFilter compiles an expression as -Y does: presets stand for theirs.
+// CompileFilter compiles an expression in the way of -Y, with presets replaced
+// by their expressions.
 func (f *Common) CompileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Filter, error) {
 	config, err := f.Configuration()
 	if err != nil {
@@ -73,7 +74,7 @@ func (f *Common) CompileFilter(flag, expression string, catalog *decode.Catalog)
 	return CompileFilter(flag, expression, catalog)
 }
 
-// ofFilter returns the error of a command for one of a filter.
+// ofFilter converts the error of a filter to a usage error of the flag.
 func ofFilter(flag string, err error) error {
 	if bad := (*filter.Error)(nil); errors.As(err, &bad) {
 		return &StatusError{ExitUsage, fmt.Errorf("%s: %s", flag, bad.Reason()), bad.Caret()}
@@ -81,8 +82,8 @@ func ofFilter(flag string, err error) error {
 	return err
 }
 
-// TakeFilter takes the expression of the filter out of the selection, which does
-// without it from the next Config on.
+// TakeFilter removes the expression of the filter from the selection and
+// returns it. The next call of Config does not use it.
 func (s *Selection) TakeFilter() (expression string) {
 	expression, s.expression, s.filter = s.expression, "", nil
 	return expression
@@ -113,15 +114,15 @@ func (s *Selection) check(catalog *decode.Catalog) (err error) {
 	}
 	s.onlyRange = s.filter == nil && s.player == "" && s.object == "" && s.dir.Value == "" && !s.noAcks && !s.noUpdates && !s.once
 	s.All = s.onlyRange && s.from == "" && s.to == "" && s.frames == ""
-	// Whether times are well formed is known without a capture.
+	// This finds times that are not well formed without a capture.
 	return s.Begin(time.Unix(0, 0))
 }
 
-// EachOnce leaves out acknowledgements, retransmissions and the copies that a
-// host passes on.
+// EachOnce hides acknowledgements, retransmissions and the copies that a host
+// passes on.
 func (s *Selection) EachOnce() { s.noAcks, s.once = true, true }
 
-// Again returns a selection of the same that can be used at the same time. The
+// Again returns a copy of the selection that can be used at the same time. The
 // capture begins at start.
 func (s *Selection) Again(catalog *decode.Catalog, start time.Time) (*Selection, error) {
 	other := *s
@@ -161,12 +162,12 @@ func (s *Selection) parseFrames() error {
 	return nil
 }
 
-// Begin learns the time of the first frame.
+// Begin sets the time of the first frame.
 func (s *Selection) Begin(start time.Time) (err error) {
 	if s.fromTime, err = timeOf(s.from, start, time.Time{}); err != nil {
 		return fmt.Errorf("--from %s: %w", s.from, err)
 	}
-	// A time without an end is the last that there is.
+	// Without an end, the last possible time is the end.
 	if s.filter != nil {
 		s.filter.Start = start
 	}
@@ -186,13 +187,14 @@ func (s *Selection) sameKind() bool {
 	return from == to
 }
 
-// timeOf reads a time after start, a time of start's day, or a whole time.
+// timeOf parses a time after start, a time on the day of start, or a full date
+// and time.
 func timeOf(text string, start, none time.Time) (time.Time, error) {
 	if text == "" {
 		return none, nil
 	}
 	if d, ok := filter.Seconds(text); ok {
-		const longest = 1e9 * time.Second // more is no time in a capture
+		const longest = 1e9 * time.Second // no capture takes longer
 		if d.Abs() >= longest {
 			return none, errors.New("too many seconds")
 		}
@@ -210,8 +212,8 @@ func timeOf(text string, start, none time.Time) (time.Time, error) {
 	return none, errors.New("give seconds, 00:01:30, 15:04:05Z, or 2006-01-02T15:04:05Z")
 }
 
-// A stay is a player in a conversation. Player is -1 for the part of it before
-// the player is known.
+// A stay is the part of a conversation with one player. Player is -1 before the
+// player is known.
 type stay struct{ conversation, player int }
 
 func stayOf(r *dissect.Record) stay {
@@ -221,19 +223,19 @@ func stayOf(r *dissect.Record) stay {
 	return stay{r.Conversation, r.Player.Index}
 }
 
-// WantsPlayer reports whether the conversation of one player is asked for.
+// WantsPlayer reports whether only the conversation of one player is selected.
 func (s *Selection) WantsPlayer() bool { return s.player != "" }
 
-// KnowsPlayer reports whether Learn has been given all records.
+// KnowsPlayer reports whether Learn has seen all records.
 func (s *Selection) KnowsPlayer() bool { return s.stays != nil }
 
-// mostNames bounds the players that an error lists.
+// mostNames is the number of players that an error lists.
 const mostNames = 32
 
-// Players returns the names that were met while looking for the player.
+// Players returns the names that were found while looking for the player.
 func (s *Selection) Players() []wire.Untrusted { return s.names }
 
-// meet takes note of a record's player.
+// meet remembers the player of a record.
 func (s *Selection) meet(r *dissect.Record) {
 	if r.Client == "" || r.Client == s.met || len(s.names) == mostNames {
 		return
@@ -244,10 +246,10 @@ func (s *Selection) meet(r *dissect.Record) {
 	}
 }
 
-// HasRange reports whether times or frames are chosen.
+// HasRange reports whether the user selected times or frames.
 func (s *Selection) HasRange() bool { return s.from != "" || s.to != "" || s.frames != "" }
 
-// Given returns the flags that choose records, as the user gave them.
+// Given returns the flags that select records, as the user gave them.
 func (s *Selection) Given() (flags []string) {
 	for _, f := range []struct{ name, value string }{
 		{"--player", s.player}, {"--object", s.object}, {"--from", s.from}, {"--to", s.to}, {"--frames", s.frames}, {"--dir", s.dir.Value},
@@ -267,14 +269,14 @@ func (s *Selection) Given() (flags []string) {
 	return flags
 }
 
-// IsPlayer reports whether the record is known to be of that player.
+// IsPlayer reports whether the client of the record is known to be the player.
 func (s *Selection) IsPlayer(r *dissect.Record) bool {
 	s.meet(r)
 	return strings.EqualFold(r.Client.Raw(), s.player) || s.peer > 0 && int(r.ClientID) == s.peer
 }
 
-// Learn takes note of a record of a first reading, so that Match of a second one
-// knows the player's conversation from its first datagram.
+// Learn records the players from a first reading. Match of a second reading
+// then knows the player's conversation from its first datagram.
 func (s *Selection) Learn(r *dissect.Record) {
 	if s.stays == nil {
 		s.stays = map[stay]bool{}
@@ -307,8 +309,8 @@ func (s *Selection) Match(r *dissect.Record) bool {
 	return (s.object == "" || r.NamesObject(&s.viewer, s.objectID)) && (s.filter == nil || s.filter.Match(r))
 }
 
-// Judge reports whether records of a kind are shown, if that does not depend on
-// more than their transport type and spec; r has these.
+// Judge reports whether records with the transport type and spec of r are
+// shown. If that depends on more than these two, known is false.
 func (s *Selection) Judge(r *dissect.Record) (shown, known bool) {
 	shown, known = true, true
 	if s.filter != nil {
@@ -332,7 +334,7 @@ func (s *Selection) InRange(frame int, at time.Time) bool {
 	return true
 }
 
-// OnlyRange reports whether nothing but frames and times select.
+// OnlyRange reports whether only frames and times select.
 func (s *Selection) OnlyRange() bool { return s.onlyRange }
 
 func isUpdate(r *dissect.Record) bool {

@@ -18,18 +18,19 @@ const (
 	ExitFailed    = 1
 	ExitUsage     = 2
 	ExitDamaged   = 3   // the capture was cut short or its container is damaged
-	ExitDiffers   = 4   // replay or diff found differences, or conform a broken rule
-	ExitMalformed = 5   // --strict and something was malformed
-	ExitInternal  = 70  // a fault of the program itself, as EX_SOFTWARE in sysexits.h
+	ExitDiffers   = 4   // replay or diff found differences, or conform found a broken rule
+	ExitMalformed = 5   // the user gave --strict and something was malformed
+	ExitInternal  = 70  // an internal error of the program, EX_SOFTWARE in sysexits.h
 	ExitSkip      = 125 // the server of conform --start never answered; git bisect run skips such a commit
 	ExitAborted   = 130
 )
 
-// A StatusError is an exit status that is not told by the kind of error alone.
+// A StatusError is an error with an exit status that its kind does not
+// determine.
 type StatusError struct {
 	Code  int
-	Err   error  // nil if there is nothing to say
-	Caret string // lines that point at the fault, if the error is of an expression
+	Err   error  // nil if there is nothing to report
+	Caret string // lines that point at the fault in an expression
 }
 
 func (s *StatusError) Error() string {
@@ -41,7 +42,7 @@ func (s *StatusError) Error() string {
 
 func (s *StatusError) Unwrap() error { return s.Err }
 
-// Failed marks an error as one of the work, not of how it was asked for.
+// Failed marks an error that is not a usage error.
 func Failed(err error) error {
 	if err == nil {
 		return nil
@@ -49,8 +50,8 @@ func Failed(err error) error {
 	return &StatusError{Code: ExitFailed, Err: err}
 }
 
-// StatusOf returns the exit status of an error. Those without one come from the
-// parser of the command line: an unknown flag, or the wrong number of arguments.
+// StatusOf returns the exit status of an error. Errors without a status come
+// from the parser of the command line, for example for an unknown flag.
 func StatusOf(err error) int {
 	if err == nil || IsClosedPipe(err) {
 		return ExitOK
@@ -61,14 +62,14 @@ func StatusOf(err error) int {
 	return ExitUsage
 }
 
-// Say writes a line that is neither report nor error.
+// Say writes a line that is neither part of the report nor an error.
 func Say(w io.Writer, format string, args ...any) {
 	fmt.Fprintf(w, "bcdissect: %s\n", OneLine(fmt.Sprintf(format, args...)))
 }
 
-// OneLine keeps an error on one line. Characters that control the terminal or the
-// direction of writing, which came in with the name of a file or a server, become
-// question marks.
+// OneLine keeps an error on one line. It replaces characters that control the
+// terminal or the writing direction by question marks. They can come from the
+// name of a file or a server.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -81,7 +82,7 @@ func OneLine(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-// Remedy returns the remedy that an error carries, or "".
+// Remedy returns the next step that an error suggests, or "".
 func Remedy(err error) string {
 	if e := (interface{ Remedy() string })(nil); errors.As(err, &e) {
 		return e.Remedy()
@@ -89,8 +90,8 @@ func Remedy(err error) string {
 	return ""
 }
 
-// Plain returns the reason in an error of the system, without the operation and what it
-// was for.
+// Plain returns the reason in an error of the system, without the operation and
+// its path.
 func Plain(err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		err = p.Err
@@ -104,11 +105,11 @@ func Plain(err error) error {
 	return err
 }
 
-// PlainPath puts the name before an error and leaves out the operation.
+// PlainPath puts the name before an error and drops the operation.
 func PlainPath(name string, err error) error { return fmt.Errorf("%s: %w", name, Plain(err)) }
 
-// OfOutput names standard output in an error of writing to it, which is one of
-// the work.
+// OfOutput adds "standard output" to an error of writing to it and marks it as
+// Failed.
 func OfOutput(err error, s Streams) error {
 	out, ok := s.Out.(*os.File)
 	if p := (*fs.PathError)(nil); ok && errors.As(err, &p) && p.Op == "write" && p.Path == out.Name() {
@@ -117,8 +118,8 @@ func OfOutput(err error, s Streams) error {
 	return err
 }
 
-// IsClosedPipe reports whether the reader of our output has gone away, which
-// ends the program quietly. Windows has its own numbers for it.
+// IsClosedPipe reports whether the reader of standard output has closed it. The
+// program then ends without an error. Windows has its own error numbers for it.
 func IsClosedPipe(err error) bool {
 	const (
 		windowsBrokenPipe = syscall.Errno(109)

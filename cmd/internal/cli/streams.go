@@ -1,4 +1,4 @@
-// Package cli holds the streams, exit statuses, flags and outputs that the
+// Package cli provides the streams, exit statuses, flags and outputs that the
 // commands share.
 package cli
 
@@ -14,9 +14,9 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Display
-	Abort    func() // ends the program at once; nil if nothing can
+	Abort    func() // ends the program at once, nil if that is not possible
 	Graceful bool   // the command completes its report after an interrupt
-	Process  bool   // the program runs for this command alone: it may give up rights for good
+	Process  bool   // the program runs only for this command and may give up rights permanently
 }
 
 // IsTerminal reports whether a stream is a terminal.

@@ -34,7 +34,7 @@ func page(topic string) string {
 
 // topics returns the names of all pages.
 func topics() (all []string) {
-	files, _ := docs.Pages.ReadDir(".") // part of the program: it can be read
+	files, _ := docs.Pages.ReadDir(".") // the pages are embedded in the program, so reading cannot fail
 	for _, f := range files {
 		if name, ok := strings.CutSuffix(f.Name(), ".md"); ok && name != "README" {
 			all = append(all, name)
@@ -43,8 +43,8 @@ func topics() (all []string) {
 	return append(all, index)
 }
 
-// forTerminal returns a document without its images, and with the command that
-// prints the page where the document has a link to it. Code stays as it is.
+// forTerminal returns a document without its images. It replaces each link to
+// another page by the command that prints the page. Code stays unchanged.
 func forTerminal(text string) string {
 	const fence = "```"
 	parts := strings.Split(text, fence)
@@ -69,12 +69,12 @@ func forTerminal(text string) string {
 	return strings.Join(parts, fence)
 }
 
-// showPaged writes a long text. On a terminal it goes through the pager that the
-// user has chosen by PAGER, or through less.
+// showPaged writes a long text. On a terminal it uses the pager in PAGER, or
+// less.
 func showPaged(w io.Writer, text string) error {
 	if program := pager(); IsTerminal(w) && program != "" {
 		cmd := exec.Command(program)
-		cmd.Env = append(os.Environ(), "LESS=FRX") // quits at once if the text fits the screen
+		cmd.Env = append(os.Environ(), "LESS=FRX") // less quits at once if the text fits the screen
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), w, os.Stderr
 		if cmd.Run() == nil {
 			return nil

@@ -39,16 +39,16 @@ func Execute(root *cobra.Command) (*cobra.Command, error) {
 	var shown error
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { shown = ShowHelp(cmd.OutOrStdout(), cmd) })
 	cmd, err := root.ExecuteC()
-	if err == nil { // cobra has no error of help
+	if err == nil { // cobra returns no error after printing help
 		err = shown
 	}
 	return cmd, err
 }
 
-// isGroup is the annotation of a command that does nothing by itself.
+// isGroup is the annotation of a command that only has subcommands.
 const isGroup = "bcdissect_group"
 
-// Group lets a command show its help unless a subcommand is given.
+// Group makes a command show its help unless a subcommand is given.
 func Group(cmd *cobra.Command) {
 	cmd.Annotations = map[string]string{isGroup: ""}
 	cmd.Args = cobra.NoArgs
@@ -88,8 +88,8 @@ func arrange(cmd *cobra.Command) {
 	}
 }
 
-// readFlag lets a command that reads captures take them by a flag as well, as
-// tshark does. It returns the files of the flag.
+// readFlag adds the flag -r to a command that reads captures, as tshark has it.
+// It returns the files of the flag.
 func readFlag(cmd *cobra.Command) *[]string {
 	files := new([]string)
 	_, wants, _ := strings.Cut(cmd.Use, " ")
@@ -102,16 +102,16 @@ func readFlag(cmd *cobra.Command) *[]string {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		at := 0
 		if folder {
-			at = 1 // the folder comes first
+			at = 1 // the first argument is the folder
 		}
 		return run(cmd, slices.Insert(slices.Clone(args), at, *files...))
 	}
 	return files
 }
 
-// expandFiles gives a command that takes several files the files that its
-// arguments match, also those of -r. Arguments after -- stay as they are: those of
-// "wireshark" are for another program.
+// expandFiles replaces patterns in the arguments of a command by the files that
+// match, including patterns in -r. Arguments after -- stay unchanged, since
+// "wireshark" passes them to another program.
 func expandFiles(cmd *cobra.Command) {
 	if !strings.Contains(cmd.Use, "FILE...") {
 		return
@@ -130,15 +130,15 @@ func expandFiles(cmd *cobra.Command) {
 	}
 }
 
-// help prints what the program knows about the topic that the arguments name: the
-// help of the command, and the page of the documents.
+// help prints the help of the command and the page of the documents that the
+// arguments name.
 func help(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
 	var b strings.Builder
 	if len(args) == 1 {
 		if text := page(args[0]); text != "" {
 			if err == nil && len(rest) == 0 {
-				_ = ShowHelp(&b, found) // a Builder takes everything
+				_ = ShowHelp(&b, found) // writing to a Builder never fails
 				b.WriteByte('\n')
 			}
 			b.WriteString(forTerminal(text))
@@ -170,8 +170,8 @@ func Unknown(root *cobra.Command, word string) error {
 	return fmt.Errorf("%s: no such command or file", word)
 }
 
-// nearCommands returns the commands, and which of other words, that may be meant, as
-// the end of an error.
+// nearCommands returns the end of an error that suggests similar commands, or
+// similar words of known.
 func nearCommands(cmd *cobra.Command, word string, known ...string) string {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
@@ -181,7 +181,8 @@ func nearCommands(cmd *cobra.Command, word string, known ...string) string {
 	return meant(word, "", known)
 }
 
-// meant returns the nearest words as the end of an error, or "".
+// meant returns the end of an error that suggests the nearest known words, or
+// "".
 func meant(word, prefix string, known []string) string {
 	near := names.Nearest(word, known)
 	if len(near) == 0 {
@@ -217,7 +218,8 @@ func explainArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s: wrong arguments; see its --help", path)
 }
 
-// required returns how many arguments a usage such as "DIR FILE..." demands.
+// required returns the number of arguments that a usage such as "DIR FILE..."
+// requires.
 func required(usage string) (n int) {
 	for _, word := range strings.Fields(usage) {
 		if strings.HasPrefix(word, "[") {
@@ -228,10 +230,10 @@ func required(usage string) (n int) {
 	return n
 }
 
-// checkFlags returns the error for a flag that a command cannot do without, or
-// for two that exclude each other.
+// checkFlags returns an error if a required flag is missing or if two flags
+// exclude each other.
 func checkFlags(cmd *cobra.Command) (err error) {
-	const exclusive = "cobra_annotation_mutually_exclusive" // as [cobra.Command.MarkFlagsMutuallyExclusive] sets it
+	const exclusive = "cobra_annotation_mutually_exclusive" // set by [cobra.Command.MarkFlagsMutuallyExclusive]
 	given := map[string]string{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		switch {
@@ -274,7 +276,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 }
 
 // unknownFlag returns the error for a flag that the command does not have. It
-// names similar ones, or else another command that has it.
+// suggests similar flags, or another command that has the flag.
 func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	name := e.GetSpecifiedName()
 	if group := e.GetSpecifiedShortnames(); group != "" {
@@ -298,7 +300,7 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	return &flagError{text: text + others}
 }
 
-// elsewhere names the commands that have a flag, as the end of an error.
+// elsewhere returns the end of an error that names the commands with a flag.
 func elsewhere(cmd *cobra.Command, find func(*pflag.FlagSet) *pflag.Flag) string {
 	var have []string
 	for _, c := range cmd.Root().Commands() {
@@ -323,7 +325,7 @@ func elsewhere(cmd *cobra.Command, find func(*pflag.FlagSet) *pflag.Flag) string
 	return fmt.Sprintf("%s; %s %s it", of, strings.Join(have, ", "), has)
 }
 
-// badValue returns the reason why a flag does not accept a value.
+// badValue returns the reason that a flag rejects a value.
 func badValue(f *pflag.Flag, e *pflag.InvalidValueError) string {
 	cause := e.Unwrap()
 	kind := f.Value.Type()
@@ -343,7 +345,7 @@ func badValue(f *pflag.Flag, e *pflag.InvalidValueError) string {
 }
 
 // WriteUsage writes the short help that follows a usage error: the flag in
-// question, the usage of the command, and the way to the rest.
+// question, the usage of the command, and how to show the complete help.
 func WriteUsage(w io.Writer, cmd *cobra.Command, err error) {
 	var b strings.Builder
 	if e := (*flagError)(nil); errors.As(err, &e) && e.flag != nil {
@@ -358,5 +360,5 @@ func WriteUsage(w io.Writer, cmd *cobra.Command, err error) {
 		what = "commands"
 	}
 	fmt.Fprintf(&b, "'%s --help' lists the %s.\n", cmd.CommandPath(), what)
-	_, _ = io.WriteString(w, b.String()) // there is nowhere to complain
+	_, _ = io.WriteString(w, b.String()) // there is no place to report this error
 }

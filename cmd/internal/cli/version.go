@@ -2,10 +2,11 @@ package cli
 
 import "runtime/debug"
 
-// version is set by the linker; see the Makefile.
+// version is set by the linker, as the Makefile shows.
 var version = ""
 
-// Version returns the version that the linker set, or that of the module.
+// Version returns the version that the linker set, or else the version of the
+// module.
 func Version() string {
 	if version != "" {
 		return version
