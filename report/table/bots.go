@@ -59,11 +59,12 @@ func Bots(w io.Writer, r *bots.Report, o Options) error {
 	return p.flush(w)
 }
 
-// botsDrop are the columns that narrow terminals do without, the first to go
-// first.
+// botsDrop are the columns that narrow terminals do not show, with the first to
+// be dropped as 1.
 var botsDrop = map[string]int{"why not": 1, "resent": 2, "host's own": 3, "dialect": 4, "sent": 5, "left": 6}
 
-// millis returns median, 95th percentile and maximum.
+// millis returns the median, the 95th percentile and the maximum in
+// milliseconds.
 func millis(t *bots.Times) []string {
 	if t.N == 0 {
 		return []string{"-", "-", "-"}

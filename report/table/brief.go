@@ -12,39 +12,40 @@ import (
 // A path leads to a field or a group that the line of a message shows.
 type path struct {
 	full  string
-	base  string // of a path that means the names of an enumeration or of flags: the field itself
+	base  string // for a path that means the names of an enumeration or of flags: the field itself
 	label string
-	key   string // the label as it stands between two values
+	key   string // the label between two values
 	spare spare
-	words *[256]string // of a flags byte; nil for the names of the flags
+	words *[256]string // words of a flags byte, nil for the names of the flags
 	named bool         // the next path is the name for this number
 }
 
-// A spare tells when the label of a value is left out. Numbers and the word none
-// keep it.
+// A spare tells when the label of a value is not shown. Numbers and the word
+// none always have their label.
 type spare uint8
 
 const (
 	never   spare = iota
-	leading       // before the first value of a line
+	leading       // only before the first value of a line
 	always
 )
 
-// spares are the labels that their values make plain.
+// spares are the labels that are not needed because the values explain
+// themselves.
 var spares = map[string]spare{
 	"object": leading, "player": leading, "sender": leading, "name": leading, "weapon": leading, "tube": leading, "id": leading,
 	"text": always, "flags": always, "code": always, "reason": always, "team": always,
 }
 
-// paths are those of one spec, 64 at most.
+// paths are the paths of one spec, at most 64.
 type paths struct {
 	all    []path
-	choice decode.FieldSet // fields of the groups on the way
-	at     [64]uint64      // by pathBit: bit n is set if path n may be meant
+	choice decode.FieldSet // fields of the groups along the paths
+	at     [64]uint64      // indexed by pathBit: bit n is set if path n is possible
 }
 
-// pathBit returns a number below 64 for all paths of the same length with last
-// names that begin with the same letter.
+// pathBit returns a number below 64. It is the same for all paths that have the
+// same length and whose last names begin with the same letter.
 func pathBit(prefix int, name string) int {
 	if name == "" {
 		return prefix & 63
@@ -52,7 +53,7 @@ func pathBit(prefix int, name string) int {
 	return (prefix + len(name) + 3*int(name[0])) & 63
 }
 
-// compile makes the paths of a spec's brief.
+// compile returns the paths of a spec's brief.
 func compile(spec *decode.Spec) *paths {
 	ps := &paths{}
 	var names []string
@@ -109,7 +110,7 @@ func flagWords(words []string) *[256]string {
 	return all
 }
 
-// isSpare reports whether a value makes its label plain.
+// isSpare reports whether a value needs no label.
 func (p *path) isSpare(first bool, value []byte) bool {
 	if p.spare == never || p.spare == leading && !first {
 		return false
@@ -117,10 +118,10 @@ func (p *path) isSpare(first bool, value []byte) bool {
 	return value[0] < '0' || value[0] > '9' && string(value) != "none"
 }
 
-// shownElements is how many elements of a list a line shows.
+// shownElements is the number of elements of a list that a line shows.
 const shownElements = 8
 
-// A briefer is a visitor that gathers the values of the fields that a line
+// A briefer is a visitor that collects the values of the fields that a line
 // shows.
 type briefer struct {
 	specs  map[*decode.Spec]*paths
@@ -131,24 +132,24 @@ type briefer struct {
 	r      *dissect.Record
 	spec   *decode.Spec
 	paths  *paths
-	values []value // of each path; empty between two records
-	met    uint64  // bit n: path n led to something
+	values []value // values of each path, empty between two records
+	met    uint64  // bit n is set if path n was found
 
 	prefix []byte // path of the open groups, each with a dot after it
 	marks  []int  // length of prefix before each open group
 
-	// While a group that is shown as a whole is open:
-	whole   *value // nil for none
-	inside  int    // open groups in it
+	// The following are set while a group that is shown as a whole is open.
+	whole   *value // value of the group, nil for none
+	inside  int    // number of open groups in it
 	list    bool
-	element int // values shown of the current element
-	start   int // where they begin
+	element int // number of values shown of the current element
+	start   int // offset at which they begin
 }
 
 // A value is the text that a line shows for a path.
 type value struct {
 	text []byte
-	n    int // values or elements in it, and those that it has no room for
+	n    int // number of values or elements, including those that were not added
 }
 
 // append adds the brief of r's message to the line.
@@ -182,7 +183,7 @@ func (b *briefer) append(s *Sink, r *dissect.Record) {
 	keep.Keep(s.body.b[from:])
 }
 
-// phrase puts the phrase of a message in the place of its first path.
+// phrase replaces the value of the first path by the phrase of a message.
 func (b *briefer) phrase(r *dissect.Record) {
 	v := &b.values[0]
 	if text := r.Spec.Phrase(r.Message); text != "" && b.met&1 != 0 {
@@ -190,7 +191,7 @@ func (b *briefer) phrase(r *dissect.Record) {
 	}
 }
 
-// gather appends the values that were met to the line's text.
+// gather appends the collected values to the line's text.
 func (b *briefer) gather(s *Sink, text []byte) []byte {
 	for set := b.met; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -224,7 +225,7 @@ func (b *briefer) gather(s *Sink, text []byte) []byte {
 	return text
 }
 
-// use takes up the paths of a spec.
+// use sets the paths to those for spec.
 func (b *briefer) use(spec *decode.Spec) {
 	ps := b.specs[spec]
 	if ps == nil {
@@ -274,7 +275,7 @@ func (b *briefer) within(g *decode.Group) {
 	case g.Kind == decode.GroupElement:
 		v.add()
 		b.element, b.start = 0, len(v.text)
-	case g.Kind == decode.GroupList && !b.list: // the list is worth more than the fields before it
+	case g.Kind == decode.GroupList && !b.list: // the list is more important than the fields before it
 		v.text = v.text[:0]
 		b.list = true
 	}
@@ -314,8 +315,8 @@ func (b *briefer) Field(f *decode.Field) {
 	}
 }
 
-// part adds a field of a group that is shown as a whole. Of an element it shows
-// the name and the first value after it.
+// part adds a field of a group that is shown as a whole. Of each element it
+// shows the name and the first value after it.
 func (b *briefer) part(f *decode.Field) {
 	v := b.whole
 	text := v.text
@@ -327,7 +328,7 @@ func (b *briefer) part(f *decode.Field) {
 		text = append(append(text, f.Name...), ' ')
 	case v.n > shownElements || b.element > 1:
 		return
-	case b.element == 1 && f.Kind == decode.KindText && f.Name == "name": // better than the number that came before it
+	case b.element == 1 && f.Kind == decode.KindText && f.Name == "name": // more useful than the number before it
 		text = text[:b.start]
 	case b.element == 1:
 		text = append(text, ' ')
@@ -338,7 +339,7 @@ func (b *briefer) part(f *decode.Field) {
 	v.text = b.sink.values.AppendBrief(text, f, b.r)
 }
 
-// add begins another value or element, unless there are enough.
+// add begins another value or element, and reports whether there was room.
 func (v *value) add() bool {
 	if v.n++; v.n > shownElements {
 		return false

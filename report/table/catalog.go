@@ -11,18 +11,18 @@ import (
 	"github.com/bcdissect/bcdissect/report/reference"
 )
 
-// Tables of messages are no wider than the terminal, and not wider than people
-// read where there is none.
+// Tables of messages are not wider than the terminal. Without a terminal they
+// have a width that is comfortable to read.
 const (
 	catalogWidth = 120
-	leastColumn  = 24 // columns that text keeps however narrow the terminal is
+	leastColumn  = 24 // minimum columns of text on narrow terminals
 	condColumn   = 30 // columns of conditions
-	manyFields   = 80 // characters of a list of fields that is not repeated
-	manyNames    = 24 // values with names that are not listed any more
+	manyFields   = 80 // characters of a list of fields that is shown only once
+	manyNames    = 24 // values with more names are not listed
 )
 
-// Catalog writes the protocol table: a row for each message, those of the game
-// and those of the transport apart.
+// Catalog writes the protocol table, with a row for each message. Messages of
+// the game and of the transport are in separate tables.
 func Catalog(w io.Writer, entries []reference.Entry, o Options) error {
 	th := newTheme(o.Color)
 	var game, transport [][]string
@@ -55,7 +55,7 @@ func Catalog(w io.Writer, entries []reference.Entry, o Options) error {
 	return wrapped(w, o, head, transport, 0)
 }
 
-// Entry writes all that is known of one message.
+// Entry writes everything known about one message.
 func Entry(w io.Writer, e *reference.Entry, o Options) error {
 	p := newPage(o)
 	p.o.Width = o.width()
@@ -168,7 +168,7 @@ func (p *page) layout(e *reference.Entry, l *reference.Layout, o Options) {
 	}
 	fits := func() bool { return taken(p.widths.folded(all, p.widths.rooms(all))) <= o.Width }
 	if !fits() {
-		all[0].least = 24 // the names of fields are whole where they can be
+		all[0].least = 24 // names of fields are not broken if possible
 	}
 	if fits() {
 		p.b.Truncate(from)
@@ -176,8 +176,8 @@ func (p *page) layout(e *reference.Entry, l *reference.Layout, o Options) {
 	}
 }
 
-// own returns the conditions of a field that its list or struct, which stands
-// before it, has not.
+// own returns the conditions of a field that are not also conditions of the
+// list or struct that contains it, which precedes the field.
 func own(before []reference.Field, f *reference.Field) []string {
 	dot := strings.LastIndexByte(f.Path, '.')
 	if dot < 0 {
@@ -192,8 +192,8 @@ func own(before []reference.Field, f *reference.Field) []string {
 	return f.When
 }
 
-// valueNames returns the values of a field that have names, empty if there are
-// too many to read.
+// valueNames returns the names of the values of a field, or "" if there are too
+// many.
 func valueNames(f *reference.Field) string {
 	if len(f.Values) > manyNames {
 		return ""
@@ -240,8 +240,8 @@ func direction(e *reference.Entry) string {
 	return e.Dir
 }
 
-// fieldNames returns the fields of the first layout that are not parts of
-// others. A list has [] after its name, and an optional field a question mark.
+// fieldNames returns the fields of the first layout that are not parts of other
+// fields. A list has [] after its name, and an optional field a question mark.
 func fieldNames(e *reference.Entry) (all []string) {
 	if len(e.Layouts) == 0 {
 		return []string{"not known"}
@@ -262,15 +262,16 @@ func fieldNames(e *reference.Entry) (all []string) {
 		if len(f.When) > 0 {
 			s += "?"
 		}
-		if !slices.Contains(all, s) { // of some fields there is one for each condition
+		if !slices.Contains(all, s) { // some fields occur once for each condition
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// wrapped draws a table of text. The last column fills the room; the others are no
-// wider than most, if that is not 0. Longer text is folded.
+// wrapped draws a table of text. The last column takes the remaining width. If
+// most is not 0, the other columns have at most that width. Longer text is
+// folded.
 func wrapped(out io.Writer, o Options, head []string, rows [][]string, most int) error {
 	var w widths
 	all := columnsOf(head, rows, len(head))

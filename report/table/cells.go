@@ -8,20 +8,20 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// A Teller makes the texts of records for lists and trees that others draw. They
-// are those of a [Sink] without a width.
+// A Teller makes the texts of records for lists and trees that other packages
+// draw. The texts are those of a [Sink] without a width.
 type Teller struct{ sink *Sink }
 
 // NewTeller returns a teller.
 func NewTeller() *Teller { return &Teller{New(nil, Options{})} }
 
-// Cells are the parts of a record's line. The bytes are valid until the next
-// call; they are escaped.
+// Cells are the parts of a record's line. The bytes are escaped, and valid
+// until the next call.
 type Cells struct {
 	Way      []byte // sender and receiver
-	Name     string // of the message
+	Name     string // name of the message
 	Contents []byte // the most important fields
-	Marks    []byte // faults and notes
+	Marks    []byte // errors and notes
 	Look     string // the style of the name: normal, faint, red, yellow, green, cyan, magenta or blue
 }
 
@@ -59,18 +59,18 @@ func (t *Teller) Cells(r *dissect.Record) Cells {
 // A Branch is a field or a group of fields of a message.
 type Branch struct {
 	Depth  int           `json:"depth"`
-	Off    int           `json:"off"` // of its bytes in the record's Bytes
-	End    int           `json:"end"` // of them; the same if it has none of its own there
+	Off    int           `json:"off"` // offset of the first byte in the record's Bytes
+	End    int           `json:"end"` // offset after the last byte, equal to Off if there are no bytes
 	Name   string        `json:"name"`
 	Value  string        `json:"value"`
-	Doc    string        `json:"doc,omitempty"` // of a field
-	Group  bool          `json:"-"`             // the branches below it with more depth belong to it
+	Doc    string        `json:"doc,omitempty"` // documentation of a field
+	Group  bool          `json:"-"`             // the branches after it with more depth belong to it
 	Object wire.ObjectID `json:"-"`
 }
 
-// Tree returns the fields of r in the order of its bytes. Offsets count in the
-// bytes that it returns, too: those of the complete game message, if r completes
-// one from fragments, and otherwise the record's.
+// Tree returns the fields of r in the order of its bytes, and the bytes to
+// which the offsets refer. These are the bytes of the complete game message if
+// r completes one from fragments, and otherwise those of the record.
 func (t *Teller) Tree(r *dissect.Record) (branches []Branch, data []byte) {
 	base := 0
 	switch {
@@ -98,7 +98,7 @@ func (t *Teller) Tree(r *dissect.Record) (branches []Branch, data []byte) {
 	return append(branches, pairs(r)...), data
 }
 
-// pairs returns the pairs of a GameSpy message, which stand between backslashes.
+// pairs returns the pairs of a GameSpy message, which backslashes separate.
 func pairs(r *dissect.Record) (all []Branch) {
 	if r.Kind != dissect.KindGameSpy {
 		return nil

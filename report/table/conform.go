@@ -15,7 +15,7 @@ import (
 )
 
 // Conform writes the results of the conformance suite: the cases by group, the
-// failed ones with expected and received messages, and the verdict.
+// verdict, and for failed cases the expected and received messages.
 func Conform(w io.Writer, r *suite.Report, o Options) error {
 	t := conformTables{page: newPage(o), r: r, reasons: map[string]string{}}
 	const head = 10
@@ -32,7 +32,7 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 	group := ""
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.NoEntry { // the line above is about it
+		if res.NoEntry { // the line above explains it
 			continue
 		}
 		if res.Case.Group != group {
@@ -56,7 +56,7 @@ type conformTables struct {
 	page
 
 	r       *suite.Report
-	reasons map[string]string // those shown, with the case that has them first
+	reasons map[string]string // the reasons already shown, each with the first case that has it
 }
 
 var verdictStyles = map[suite.Verdict]style{suite.Pass: green, suite.Fail: red, suite.Known: yellow, suite.Skip: yellow, suite.NotSeen: yellow}
@@ -65,7 +65,7 @@ func (t *conformTables) row(res *suite.Result) {
 	const column = 18
 	text := res.Case.Title
 	if why := res.Why; why != "" && res.Verdict != suite.Fail {
-		const long = 40 // a reason that is not worth repeating for each case
+		const long = 40 // longer reasons are not repeated for each case
 		if first := t.reasons[why]; first != "" && len(why) > long {
 			why = "as " + first
 		} else {
@@ -140,7 +140,7 @@ func Cases(w io.Writer, cases []*suite.Case, o Options) error {
 	return new(widths).fitted(w, o, all)
 }
 
-// remarks returns the peculiarities of a case.
+// remarks returns the special properties of a case.
 func remarks(c *suite.Case) (list []string) {
 	if c.LeftOut != "" {
 		list = []string{"not tried: " + c.LeftOut}

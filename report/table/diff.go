@@ -20,9 +20,9 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Diff writes the comparison of two captures, which have names: a table of the
-// conversations, the findings by kind, and the verdict. A nil catalogue stands
-// for that of the game.
+// Diff writes the comparison of two captures with the given names: a table of
+// the conversations, the findings by kind, and the verdict. If c is nil, Diff
+// uses the catalogue of the original game.
 func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog, o Options) error {
 	if c == nil {
 		c = msg.Catalog()
@@ -113,7 +113,7 @@ func (d *diffPage) conversations() {
 	heads := []string{"conversation", "", "equal", "only A", "only B", "differ", "order", "B - A s", "off ms", "most ms"}
 	all := columnsOf(heads, nil, 2)
 	all[0].least, all[7].drop, all[8].drop, all[9].drop = 8, 1, 3, 2
-	const most = 4   // conversations of one file alone
+	const most = 4   // conversations of only one file that are listed
 	var alone [2]int // further ones
 	var messages [2]int
 	listed, asked := 0, 0
@@ -236,7 +236,7 @@ func (d *diffPage) value(r *dissect.Record, f *decode.Field) string {
 	return string(d.values.AppendText(nil, f, r))
 }
 
-// lineOf returns the line of a record, without its place.
+// lineOf returns the line of a record, without time and addresses.
 func (d *diffPage) lineOf(r *dissect.Record) string {
 	var b bytes.Buffer
 	s := New(&b, Options{ASCII: d.o.ASCII, NoCapture: true})

@@ -15,13 +15,14 @@ import (
 type column struct {
 	head  string
 	cells []string
-	text  bool // stands left; numbers stand right
-	least int  // columns to which its text is folded before columns are left out, 0 if it is never folded
+	text  bool // aligned left, unlike numbers
+	least int  // columns to which the text is folded before columns are dropped, 0 if it is never folded
 	whole bool // words are not cut
-	drop  int  // the columns with the lowest number are left out first, 0 if never
+	drop  int  // the column with the lowest number is dropped first, 0 for never
 }
 
-// columnsOf returns the columns of a table with text in the first ones.
+// columnsOf returns the columns of a table. The first left columns contain
+// text.
 func columnsOf(head []string, rows [][]string, left int) []column {
 	all := make([]column, len(head))
 	for i := range head {
@@ -40,11 +41,11 @@ func addRow(all []column, cells ...string) {
 	}
 }
 
-// narrowest is the least width of a column with text.
+// narrowest is the minimum width of a column with text.
 const narrowest = 6
 
-// fitted draws a table no wider than the terminal: it leaves out columns until
-// the others fit when folded, and folds the widest.
+// fitted draws a table that is not wider than the terminal. It drops columns
+// until the rest fits when folded, and folds the widest columns.
 func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 	room := w.rooms(all)
 	if o.Width > 0 && taken(room) > o.Width {
@@ -62,7 +63,7 @@ func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 			all, room = slices.Delete(all, first, first+1), slices.Delete(room, first, first+1)
 		}
 		least := w.folded(all, room)
-		if taken(least) > o.Width { // even so
+		if taken(least) > o.Width { // still too wide
 			for i := range all {
 				if all[i].least > 0 {
 					least[i] = min(least[i], narrowest)
@@ -85,10 +86,10 @@ func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 	return w.draw(out, o, all, room)
 }
 
-// hardSpace stands for a space where a line must not break.
+// hardSpace replaces a space where a line must not break.
 const hardSpace = "\x00"
 
-// draw draws columns, those that may be folded in the room that they have.
+// draw draws the columns. Foldable columns get the widths in room.
 func (w *widths) draw(out io.Writer, o Options, all []column, room []int) error {
 	head := make([]string, len(all))
 	align := make(tw.Alignment, len(all))
@@ -140,9 +141,9 @@ func (w *widths) draw(out io.Writer, o Options, all []column, room []int) error 
 	}
 	var text []byte
 	for line := range bytes.Lines(drawn.Bytes()) {
-		line = bytes.TrimRight(line, " \n") // cells are padded, the last ones for nothing
+		line = bytes.TrimRight(line, " \n") // the padding of the last cells is not needed
 		plain := unpainted(line)
-		if n, long := w.cut(plain, o.Width, ""); long && o.Width > 0 { // nothing else helps on a terminal this narrow
+		if n, long := w.cut(plain, o.Width, ""); long && o.Width > 0 { // the terminal is too narrow for any other way
 			line = plain[:n]
 		}
 		text = append(append(text, line...), '\n')
@@ -151,8 +152,8 @@ func (w *widths) draw(out io.Writer, o Options, all []column, room []int) error 
 	return err
 }
 
-// unpainted returns text without the sequences that colour it, which take no
-// column. Text from the network holds none.
+// unpainted returns text without colour sequences, which take no columns. Text
+// from the network contains none.
 func unpainted(b []byte) []byte {
 	for {
 		from := bytes.IndexByte(b, 0x1b)
@@ -179,7 +180,8 @@ func (w *widths) rooms(all []column) []int {
 	return room
 }
 
-// folded returns the widths to which columns are folded before any is left out.
+// folded returns the widths to which columns are folded before any column is
+// dropped.
 func (w *widths) folded(all []column, room []int) []int {
 	least := slices.Clone(room)
 	for i := range all {
@@ -190,8 +192,7 @@ func (w *widths) folded(all []column, room []int) []int {
 	return least
 }
 
-// taken returns the width of a table, in which a space is on either side of each
-// column.
+// taken returns the width of a table. Each column has a space on both sides.
 func taken(room []int) int {
 	sum := 2 * len(room)
 	for _, n := range room {

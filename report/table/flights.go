@@ -7,10 +7,11 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// everybody stands for the clients that a host sends the updates of a ship to.
+// everybody is the name of the receiver if a host sends the updates of a ship
+// to its clients.
 const everybody = "players"
 
-// showFlights writes a line for each ship of the last second.
+// showFlights writes a line for each ship of the past second.
 func (s *Sink) showFlights() error {
 	all := s.flights.All()
 	if len(all) == 0 {

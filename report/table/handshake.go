@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Handshake draws the join of each client as a ladder: the client on the left,
-// the host on the right, a line for each message.
+// Handshake draws the join of each client as a ladder, with the client on the
+// left, the host on the right and a line for each message.
 func Handshake(w io.Writer, joins []*measure.Join, o Options) error {
 	t := replayTables{page: newPage(o)}
 	for i, j := range joins {

@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// Measure writes measured figures beside those of the stock game, a table for
-// each group.
+// Measure writes measured figures next to those of the original game, in a
+// table for each group.
 func Measure(w io.Writer, h *measure.Habits, o Options) error {
 	p := newPage(o)
 	all := h.Figures()
@@ -58,7 +58,7 @@ func figureColumns(all []measure.Figure) []column {
 	return out
 }
 
-// figureText returns the figure in words.
+// figureText returns the text for a figure.
 func figureText(f *measure.Figure) string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 	switch f.Unit {

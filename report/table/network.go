@@ -16,31 +16,32 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Columns after which names are cut.
+// Widths to which names are cut, in columns.
 const (
 	linkPlayerWidth = 20
 	shipNameWidth   = 30
-	leastShipName   = 2 // however narrow the terminal is
+	leastShipName   = 2 // minimum on narrow terminals
 )
 
-// Networks wider than a terminal, or on one with fewer columns than this, are
-// shown as a block for each player.
+// leastNetwork is the minimum width of a terminal for the tables. On a narrower
+// terminal, or if the tables are wider than the terminal, each player has a
+// block.
 const leastNetwork = 120
 
-// worstMoments is how many bad moments are listed.
+// worstMoments is the number of bad moments to list.
 const worstMoments = 8
 
 // Network writes the measurements: a verdict on each player's connection, the
 // worst moments, and tables of the traffic and delays of each side and of the
-// updates of each ship. Where tables are too wide there is a block for each
-// player.
+// updates of each ship. If the tables are too wide, each player has a block
+// instead.
 func Network(w io.Writer, m *measure.Meter, o Options) error {
 	n := networkTables{page: newPage(o)}
 	links, ships := m.Links(), m.Ships()
 	for i := range links {
 		n.hosts = n.hosts || links[i].Host != links[0].Host
 		if n.o.Start.IsZero() {
-			n.o.Start = links[i].First // of the first link, for want of a better one
+			n.o.Start = links[i].First // no start was given, so times count from the first link
 		}
 	}
 	if len(links) > 0 {
@@ -79,7 +80,7 @@ func (n *networkTables) heading(text string) {
 	n.printf("%s\n", n.paint(text, green))
 }
 
-// label returns the name of a player, or else the address.
+// label returns the name of a player, or the address if the name is unknown.
 func (n *networkTables) label(player wire.Untrusted, client netip.AddrPort) string {
 	if player == "" {
 		return client.String()
@@ -87,7 +88,7 @@ func (n *networkTables) label(player wire.Untrusted, client netip.AddrPort) stri
 	return n.brief(player, linkPlayerWidth)
 }
 
-// gradeStyles are the looks of the grades.
+// gradeStyles are the styles of the grades.
 var gradeStyles = [...]style{measure.Good: green, measure.Fair: yellow, measure.Poor: red}
 
 // verdicts writes a line for each player.
@@ -184,7 +185,7 @@ func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) {
 			if name == "" {
 				name = wire.Untrusted(display.AppendHex(nil, uint64(s.Object), 8))
 			}
-			const numbers = 61 // columns of the others
+			const numbers = 61 // columns that the other cells need
 			cells := shipCells(s)
 			rows = append(rows, append([]string{report.Way(s.Dir, "", n.o.ASCII), n.brief(name, max(min(shipNameWidth, n.o.Width-numbers), 10))}, cells...))
 		}
@@ -218,8 +219,8 @@ func (n *networkTables) givenUp(g measure.GivenUp, links, ships int) {
 type networkTables struct {
 	page
 
-	hosts bool // there are several
-	begun bool // something is written
+	hosts bool // there are several hosts
+	begun bool // something has been written
 }
 
 // row returns a row of a table.
@@ -234,8 +235,8 @@ func (n *networkTables) row(host, client netip.AddrPort, player wire.Untrusted, 
 	return append(out, cells...)
 }
 
-// rows draws a table with a number of text columns after those of host, client and
-// direction.
+// rows draws a table. The columns host, client and direction are followed by
+// left columns with text.
 func (n *networkTables) rows(heads []string, rows [][]string, left int) {
 	head := append([]string{"client", "direction"}, heads...)
 	if n.hosts {
@@ -246,7 +247,7 @@ func (n *networkTables) rows(heads []string, rows [][]string, left int) {
 	n.grid(head, rows, 2+left)
 }
 
-// bad returns a count that should be 0.
+// bad returns a count that should be 0, styled if it is not.
 func (n *networkTables) bad(c int64, look style) string {
 	if c == 0 {
 		return "0"
@@ -254,7 +255,7 @@ func (n *networkTables) bad(c int64, look style) string {
 	return n.paint(count(c), look)
 }
 
-// The heads of the tables after those of client and direction.
+// Headings of the tables, after the columns client and direction.
 var (
 	trafficHeads = []string{"datagrams", "bytes", "messages", "reliable", "resent data", "resent control", "duplicates", "lost", "late", "acks"}
 	timingHeads  = []string{"from s", "to s", "silent s", "round trips", "least ms", "median ms", "95% ms", "most ms", "keepalives", "every s", "most s"}
@@ -305,7 +306,7 @@ func shipCells(s *measure.Ship) []string {
 	return []string{count(s.Updates), rate, inMillis(s.Mean, s.Intervals > 0), inMillis(s.Jitter, s.Intervals > 1), inMillis(s.Longest, s.Intervals > 0)}
 }
 
-// seconds returns a time as seconds after the start.
+// seconds returns t as seconds since the start.
 func (n *networkTables) seconds(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -313,7 +314,7 @@ func (n *networkTables) seconds(t time.Time) string {
 	return inSeconds(t.Sub(n.o.Start), true)
 }
 
-// inSeconds returns a time in seconds, if there is one.
+// inSeconds returns d in seconds if ok is set.
 func inSeconds(d time.Duration, ok bool) string {
 	if !ok {
 		return "-"
@@ -321,7 +322,7 @@ func inSeconds(d time.Duration, ok bool) string {
 	return strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', 3, 64)
 }
 
-// inMillis returns a time in milliseconds, if there is one.
+// inMillis returns d in milliseconds if ok is set.
 func inMillis(d time.Duration, ok bool) string {
 	if !ok {
 		return "-"

@@ -9,19 +9,19 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// A page is a report in the making: text and tables for a terminal.
+// A page is an unfinished report: text and tables for a terminal.
 type page struct {
 	b      bytes.Buffer
 	o      Options
 	theme  *theme
 	widths widths
-	more   string // in the place of the end of long text
+	more   string // replaces the end of text that is cut
 	err    error
 }
 
 func newPage(o Options) page { return page{o: o, theme: newTheme(o.Color), more: signsOf(o).more} }
 
-// flush writes the page, unless a table could not be drawn.
+// flush writes the page. It returns an error if a table could not be drawn.
 func (p *page) flush(w io.Writer) error {
 	if p.err == nil {
 		_, p.err = w.Write(p.b.Bytes())
@@ -52,15 +52,16 @@ func (p *page) table(all []column) {
 	}
 }
 
-// grid draws a table with text in the first columns, however wide it is.
+// grid draws a table whose first left columns contain text. Its width is not
+// limited.
 func (p *page) grid(head []string, rows [][]string, left int) {
 	if p.err == nil {
 		p.err = p.widths.draw(&p.b, Options{ASCII: p.o.ASCII}, columnsOf(head, rows, left), nil)
 	}
 }
 
-// folded writes text behind a head, folded to the width of the terminal. All lines
-// stand below the first one's beginning.
+// folded writes a heading and text that is folded to the width of the terminal.
+// All lines of the text start at the same column.
 func (p *page) folded(head string, column int, text string) {
 	room := 0
 	if p.o.Width > 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// shownDifferences are the differences that a table shows; JSON has more.
+// shownDifferences is the number of differences that a table shows. JSON has up
+// to the recorded maximum.
 const shownDifferences = 40
 
 // Replay writes the report of a comparison: the clients, a table of all
@@ -42,8 +43,8 @@ type replayTables struct {
 	r *result.Report
 }
 
-// grid writes a table with text in the first columns. On a terminal too narrow
-// for it, text is folded and the least important columns are left out.
+// grid writes a table whose first left columns contain text. On a narrow
+// terminal, text is folded and the least important columns are dropped.
 func (t *replayTables) grid(head []string, rows [][]string, left int) {
 	if len(rows) == 0 {
 		return
@@ -51,7 +52,7 @@ func (t *replayTables) grid(head []string, rows [][]string, left int) {
 	all := columnsOf(head, rows, left)
 	for i, name := range head {
 		all[i].drop = replayDrop[name]
-		if i < left && name != "verdict" && name != "actual" { // which are painted
+		if i < left && name != "verdict" && name != "actual" { // these two are coloured
 			all[i].least = 12
 		}
 	}
@@ -59,14 +60,15 @@ func (t *replayTables) grid(head []string, rows [][]string, left int) {
 	t.table(all)
 }
 
-// replayDrop are the columns that narrow terminals do without, the first to go
-// first. The counts of documented, not required and not compared messages have
-// tables of their own.
+// replayDrop are the columns that narrow terminals do not show, with the first
+// to be dropped as 1. The counts of documented, not required and not compared
+// messages are also in separate tables.
 var replayDrop = map[string]int{
 	"95% ms": 1, "median ms": 2, "not compared": 3, "not required": 4, "documented": 5, "relay": 6, "expected": 7,
 }
 
-// dialect names a dialect; there may be no evidence for any.
+// dialect returns the name of a dialect. The dialect can be unknown if there is
+// no evidence.
 func dialect(d decode.Dialect) string {
 	if d == decode.Undecided {
 		return "unknown, stock assumed"
@@ -178,7 +180,7 @@ func (t *replayTables) causes() {
 	t.grid([]string{"cause", "what the host does", "sure", "times", "of", "players", "from frame"}, rows, 3)
 }
 
-// line shows what the line to each client is estimated to lose.
+// line writes the estimated loss on the connection to each client.
 func (p *page) line(list []measure.Loss) {
 	all := columnsOf([]string{"line", "loss", "at most", "numbers missing", "transmissions unanswered"}, nil, 1)
 	for i := range list {
@@ -196,8 +198,8 @@ func (p *page) line(list []measure.Loss) {
 	}
 }
 
-// findings shows what a host does wrong besides the contents of its messages, and what
-// the baseline lists although the host does not do it.
+// findings writes the mistakes of a host other than in the contents of
+// messages. It also writes entries of the baseline that the host does not need.
 func (p *page) findings(list []result.Finding, unneeded []*result.Accepted) {
 	const column = 10
 	for i := range list {
@@ -218,12 +220,12 @@ func (p *page) findings(list []result.Finding, unneeded []*result.Accepted) {
 	}
 }
 
-// shownFields is the number of differences shown with their fields, unless all
-// are wanted.
+// shownFields is the number of differences shown with their fields, unless the
+// user wants all.
 const shownFields = 3
 
-// fields shows the fields of the first differences: expected beside actual, only
-// those that differ unless all are wanted.
+// fields shows the expected and actual fields of the first differences. It
+// shows only fields that differ, unless the user wants all.
 func (t *replayTables) fields() {
 	for i := range t.r.Differences {
 		d := &t.r.Differences[i]
@@ -259,8 +261,8 @@ func (t *replayTables) value(s string) string {
 	return t.brief(wire.Untrusted(s), briefWidth)
 }
 
-// briefWidth is the length of text that may hold some from the network; JSON has
-// more.
+// briefWidth is the length to which text is cut that may contain text from the
+// network. JSON has longer text.
 const briefWidth = 320
 
 func (t *replayTables) lists() {
@@ -289,7 +291,8 @@ func (t *replayTables) lists() {
 	}
 }
 
-// rowNames names the messages that something is about, the first few of many.
+// rowNames returns the names of the messages in list, or of the first few if
+// there are many.
 func rowNames(list []*result.Row) string {
 	const most = 3
 	var b strings.Builder

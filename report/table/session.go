@@ -13,13 +13,13 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// SessionOptions choose the contents of the story of matches.
+// SessionOptions choose the contents of the report of matches.
 type SessionOptions struct {
 	Options
 	Events bool // all events in order, instead of kills and chat
 }
 
-// Rows of a section before the rest is only counted.
+// Maximum number of rows in a section. Further rows are counted.
 const (
 	sessionKills = 40
 	sessionChat  = 24
@@ -27,8 +27,8 @@ const (
 	sessionName  = 24
 )
 
-// Session writes matches as pages of text: first the list of matches and the
-// league table, if there are any.
+// Session writes the report of each match. If there are several matches or a
+// league table, it writes these first.
 func Session(w io.Writer, all []*match.Match, league []match.Standing, o SessionOptions) error {
 	s := sessionPage{newPage(o.Options), o.Events}
 	if len(all) > 1 {
@@ -52,7 +52,7 @@ func Session(w io.Writer, all []*match.Match, league []match.Standing, o Session
 type sessionPage struct {
 	page
 
-	events bool // all in order
+	events bool // all events in order
 }
 
 // line writes text, folded to the width of the terminal.
@@ -60,7 +60,7 @@ func (s *sessionPage) line(format string, args ...any) {
 	s.flow("", fmt.Sprintf(format, args...), normal)
 }
 
-// flow writes a line: a part of fixed width, and text that is folded to its right.
+// flow writes a part of fixed width and, to the right of it, folded text.
 func (s *sessionPage) flow(first, text string, look style) {
 	indent := len(first)
 	if indent == 0 {
@@ -68,7 +68,7 @@ func (s *sessionPage) flow(first, text string, look style) {
 	}
 	room := 0
 	if s.o.Width > 0 {
-		if len(first) > s.o.Width/2 { // there is no room for it
+		if len(first) > s.o.Width/2 { // there is no room for it in front of the text
 			text, first, indent = first+text, "", 2
 		}
 		room = max(s.o.Width-indent, 1)
@@ -101,8 +101,8 @@ func (s *sessionPage) name(m *match.Match, player int) string { return s.short(m
 // short returns a name, escaped and cut.
 func (s *sessionPage) short(name wire.Untrusted) string { return s.brief(name, sessionName) }
 
-// table draws a table that fits the terminal, without the columns that have these
-// heads.
+// table draws a table that fits the terminal. Columns with the headings in
+// without are not shown.
 func (s *sessionPage) table(all []column, without ...string) {
 	s.page.table(slices.DeleteFunc(all, func(c column) bool { return c.head != "" && slices.Contains(without, c.head) }))
 }
@@ -184,12 +184,12 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 	s.lines(m)
 	s.unusual(m)
 	if !s.events && len(m.Chat) > 0 {
-		s.chat(m) // the longest part
+		s.chat(m) // last, since it is the longest part
 	}
 	s.evicted(&m.Evicted)
 }
 
-// idle writes the players of a match in which nobody flew.
+// idle writes the players of a match without any ships.
 func (s *sessionPage) idle(m *match.Match) {
 	var names []string
 	for i := range m.Players {
@@ -233,12 +233,13 @@ func (s *sessionPage) vantage(m *match.Match) string {
 	return "place of capture unknown"
 }
 
-// result says who won.
+// result returns a text that says who won.
 func (s *sessionPage) result(m *match.Match) string {
 	return m.Verdict(func(player int) wire.Untrusted { return wire.Untrusted(s.name(m, player)) }).String()
 }
 
-// players writes the score board, and the host's numbers where they differ.
+// players writes the score board. Where the numbers of the host differ, it
+// writes them as well.
 func (s *sessionPage) players(m *match.Match) {
 	order := make([]int, len(m.Players))
 	for i := range order {
@@ -259,7 +260,7 @@ func (s *sessionPage) players(m *match.Match) {
 		{head: "left", drop: 5},
 		{text: true, least: 12, drop: 3},
 	}
-	score, team, friends, damage := "score", "team", "team kills", "damage" // columns without a value
+	score, team, friends, damage := "score", "team", "team kills", "damage" // headings of columns, empty for columns without any values
 	var says []string
 	for _, i := range order {
 		p := &m.Players[i]
@@ -291,7 +292,7 @@ func (s *sessionPage) players(m *match.Match) {
 	}
 }
 
-// leftHow says in words how a player left.
+// leftHow describes how a player left.
 func leftHow(m *match.Match, p *match.Player) string {
 	switch {
 	case p.LeftHow == match.LeftItself:
@@ -308,7 +309,7 @@ func leftHow(m *match.Match, p *match.Player) string {
 	return "host reports"
 }
 
-// rank orders the players of a score board.
+// rank compares players for a score board.
 func rank(a, b *match.Player) int {
 	score := func(p *match.Player) int {
 		if p.Score == nil {
@@ -376,7 +377,7 @@ func (s *sessionPage) kills(m *match.Match, head string, all []match.Kill) {
 	s.rest(len(all), sessionKills)
 }
 
-// rest counts the rows that are not shown.
+// rest writes the number of rows that are not shown.
 func (s *sessionPage) rest(n, shown int) {
 	if n > shown {
 		s.line("and %d more: --events lists all", n-shown)
@@ -409,7 +410,8 @@ func (s *sessionPage) chat(m *match.Match) {
 	s.rest(len(m.Chat), sessionChat)
 }
 
-// frameText returns the number of a frame, if the recording has it.
+// frameText returns the number of a frame, or "" if the recording does not have
+// it.
 func frameText(n int) string {
 	if n == 0 {
 		return ""
@@ -417,7 +419,7 @@ func frameText(n int) string {
 	return strconv.Itoa(n)
 }
 
-// happened lists everything that happened.
+// happened lists all events.
 func (s *sessionPage) happened(m *match.Match) {
 	s.head("Events")
 	for i := range m.Events {
@@ -437,7 +439,7 @@ var eventStyles = map[match.EventKind]style{
 	match.EventSpawn: blue, match.EventCloak: cyan, match.EventDecloak: cyan, match.EventSilence: yellow, match.EventError: red,
 }
 
-// lines gives a verdict on each player's connection.
+// lines writes a verdict on each player's connection.
 func (s *sessionPage) lines(m *match.Match) {
 	if len(m.Lines) == 0 {
 		return
@@ -475,7 +477,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 	}
 }
 
-// evicted lists the parts missing from the report.
+// evicted lists the parts that are missing from the report.
 func (s *sessionPage) evicted(e *match.Evicted) {
 	words := map[string]string{"lives": "ships", "chat": "chat lines", "samples": "positions"}
 	var out []string

@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Stats writes counts as tables: opcodes, and the dirty flags of ship updates
-// for each direction.
+// Stats writes counts as tables: one of opcodes, and one of the dirty flags of
+// ship updates in each direction.
 func Stats(w io.Writer, t *measure.Tally, o Options) error {
 	p := newPage(o)
 	p.b.Write(append(report.AppendSummary(nil, t), '\n'))

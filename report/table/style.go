@@ -15,18 +15,18 @@ type style uint8
 
 const (
 	normal  style = iota
-	faint         // background: acknowledgements, duplicates, labels
+	faint         // unimportant parts: acknowledgements, duplicates, labels
 	red           // malformed
-	yellow        // not understood to the end, and notes
-	green         // people: they come and talk, the game begins and ends
+	yellow        // partly decoded messages, and notes
+	green         // people join and talk, the game begins and ends
 	cyan          // weapons
-	magenta       // damage, death, and people who leave
+	magenta       // damage, death, and people leaving
 	blue          // objects and the file check
 	styleCount
 )
 
-// topics are the styles of the names of messages. Flight has none: StateUpdate
-// is nine in ten messages of a game.
+// topics are the styles of the names of messages, by topic. Flight has no
+// style, since nine in ten messages of a game are StateUpdate.
 var topics = [decode.Topics]style{
 	decode.TopicJoining: green, decode.TopicTalk: green, decode.TopicMatch: green,
 	decode.TopicWeapons: cyan,
@@ -34,7 +34,7 @@ var topics = [decode.Topics]style{
 	decode.TopicObjects: blue, decode.TopicFiles: blue,
 }
 
-// topic returns the style of the topic of that name.
+// topic returns the style of the topic with the given name.
 func topic(name string) style {
 	for t, look := range topics {
 		if decode.Topic(t).String() == name {
@@ -44,7 +44,8 @@ func topic(name string) style {
 	return normal
 }
 
-// styles returns the style of a line and that of the name in it.
+// styles returns the style of the line of r and the style of the message name
+// in it.
 func styles(r *dissect.Record) (line, name style) {
 	switch {
 	case r.Kind == dissect.KindGameSpy:
@@ -78,12 +79,13 @@ func styles(r *dissect.Record) (line, name style) {
 	return normal, normal
 }
 
-// A theme holds the sequences that begin and end each style, which are empty
-// without colour.
+// A theme has the escape sequences that begin and end each style. Without
+// colour they are empty.
 type theme [styleCount]struct{ on, off string }
 
-// newTheme returns the theme with or without colour. The maker of a sink
-// decides, since the library looks at standard output only.
+// newTheme returns a theme with or without colour. The creator of a sink
+// decides, since the library that makes the sequences checks only standard
+// output.
 func newTheme(colors bool) *theme {
 	t := new(theme)
 	if !colors {
@@ -101,12 +103,12 @@ func newTheme(colors bool) *theme {
 	return t
 }
 
-// signs are the drawn characters beside text.
+// signs are the symbols that a line uses.
 type signs struct {
 	arrow            string
-	both             string // as toHost, for both directions
-	toHost, fromHost string // with the player before or after it
-	more             string // something was left out
+	both             string // like toHost, for both directions
+	toHost, fromHost string // the player is before or after it
+	more             string // marks text that was cut
 }
 
 var (
@@ -114,7 +116,7 @@ var (
 	asciiSigns   = signs{arrow: "->", both: " <-> host", toHost: " -> host", fromHost: "host -> ", more: "..."}
 )
 
-// signsOf returns the signs that the output can show.
+// signsOf returns the symbols that the output can show.
 func signsOf(o Options) signs {
 	if o.ASCII {
 		return asciiSigns
@@ -125,11 +127,11 @@ func signsOf(o Options) signs {
 // A text is bytes with styles.
 type text struct {
 	b    []byte
-	runs []run // the runs before the current style
+	runs []run // the runs before the one in the current style
 	now  style
 }
 
-// A run is a piece of a text in one style.
+// A run is a part of a text in one style.
 type run struct {
 	end int
 	s   style
@@ -137,7 +139,7 @@ type run struct {
 
 func (t *text) reset(s style) { t.b, t.runs, t.now = t.b[:0], t.runs[:0], s }
 
-// to sets the style of the text added next.
+// to sets the style of the text that is appended next.
 func (t *text) to(s style) {
 	if s != t.now {
 		t.runs = append(t.runs, run{len(t.b), t.now})
@@ -164,7 +166,7 @@ func (th *theme) append(dst, b []byte, s style) []byte {
 	return append(dst, th[s].off...)
 }
 
-// spaces are as many as columns usually need.
+// spaces has as many spaces as columns usually need.
 const spaces = "                                                                                                "
 
 // pad appends n spaces.
@@ -178,7 +180,8 @@ func pad(dst []byte, n int) []byte {
 	return dst
 }
 
-// cut shortens the text to a width, and says so by a sign in the last column.
+// cut shortens the text to a width. If it was too long, the last column shows
+// more.
 func (t *text) cut(w *widths, width int, more string) {
 	n, cut := w.cut(t.b, width, more)
 	if !cut {

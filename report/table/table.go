@@ -1,6 +1,7 @@
 // Not part of the library: package table renders records for people at a
-// terminal: a line for each, if wanted with all fields below it, and counts as
-// tables. It is the only package that knows colours and widths of characters.
+// terminal, with a line for each record. On request it adds all fields below
+// the line. It also renders counts as tables. It is the only package that
+// handles colours and widths of characters.
 //
 // Text from the network is escaped before it is written.
 package table
@@ -22,26 +23,26 @@ import (
 	"github.com/bcdissect/bcdissect/report/internal/hexdump"
 )
 
-// Options say how records look. Whether there is a terminal, how wide it is and
-// whether people want colour is for the caller to find out.
+// Options control how records look. The caller finds out whether there is a
+// terminal, how wide it is and whether the user wants colour.
 type Options struct {
-	Color     bool      // by ANSI sequences
-	Width     int       // columns after which a line is cut; 0 for never
-	ASCII     bool      // no arrows, bars and ellipses
-	Verbose   bool      // all fields below the line
-	Hex       bool      // the deciphered bytes below the line
+	Color     bool      // use ANSI colour sequences
+	Width     int       // columns after which a line is cut, 0 for never
+	ASCII     bool      // write no arrows, bars and ellipses
+	Verbose   bool      // write all fields below the line
+	Hex       bool      // write the deciphered bytes below the line
 	Live      bool      // write every record at once
-	NoCapture bool      // records are of no capture: no frame, times and addresses
-	Start     time.Time // origin of times; the first record if it is zero
+	NoCapture bool      // the records do not come from a capture: show no frame, times and addresses
+	Start     time.Time // origin of times, zero for the first record
 	Times     Times
-	Zone      *time.Location // of clock times; nil for UTC
-	Brief     bool           // ship updates as a line for each ship and second
+	Zone      *time.Location // time zone of clock times, nil for UTC
+	Brief     bool           // write ship updates as one line for each ship and second
 }
 
-// Times is the form of the times of messages.
+// Times is the format of the times of messages.
 type Times uint8
 
-// The forms of times.
+// The formats of times.
 const (
 	Relative Times = iota // seconds since the start
 	Clock                 // time of the day in Options.Zone
@@ -53,11 +54,12 @@ const (
 	Epoch                 // seconds since 1970
 )
 
-// timeWidths are the columns of the forms.
+// timeWidths are the widths of the formats in columns.
 var timeWidths = [...]int{Relative: 8, Clock: 12, Date: 23, UTC: 12, UTCDate: 23, Delta: 11, Shown: 11, Epoch: 14}
 
-// columns are those of a line, each with a space after it. Longer contents push
-// the rest of the line, except for names of players, which are cut.
+// columns are the widths of the columns of a line, each with a space after it.
+// Longer contents move the rest of the line to the right, except for names of
+// players, which are cut.
 type columns struct{ frame, player, name int }
 
 var (
@@ -68,12 +70,12 @@ var (
 const (
 	wideFrom = 100 // columns of a terminal
 
-	// indent begins the lines below a record's line.
+	// indent is written before the lines below a record's line.
 	indent = "       "
 )
 
-// A Sink writes a line for each record: frame, time, direction, player, the
-// message's name, its most important fields, and its faults.
+// A Sink writes a line for each record: the frame, time, direction, player,
+// name of the message, its most important fields and its errors.
 type Sink struct {
 	opts   Options
 	cols   columns
@@ -86,14 +88,14 @@ type Sink struct {
 	head, body, tail text
 	left             left
 	shown            lastShown
-	flights          measure.Flights // of Options.Brief
-	twoWay           bool            // the line is of both directions
+	flights          measure.Flights // ship updates if Options.Brief is set
+	twoWay           bool            // the line is for both directions
 	brief            briefer
 	tree             tree
 	values           display.Presenter
 	clock            report.Clock
 	addrs            report.Addresses
-	lineText         []byte // of Line
+	lineText         []byte // buffer of Line
 }
 
 // New returns a sink that writes to w.
@@ -110,8 +112,8 @@ func New(w io.Writer, o Options) *Sink {
 	return s
 }
 
-// SetStart sets the time that times count from. It is for callers who learn
-// the time of the first frame only when they have read it.
+// SetStart sets the origin of times. It is for callers who learn the time of
+// the first frame only by reading it.
 func (s *Sink) SetStart(t time.Time) { s.opts.Start, s.flights.Start, s.left.client = t, t, "" }
 
 // Flush implements [report.Flusher].
@@ -197,7 +199,7 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 }
 
 // AppendSummary appends the name of the message, its most important fields and
-// its faults, for a sink without colours.
+// its errors. The sink must not use colours.
 func (s *Sink) AppendSummary(dst []byte, r *dissect.Record) []byte {
 	s.body.reset(normal)
 	s.tail.reset(normal)
@@ -212,16 +214,16 @@ func (s *Sink) AppendSummary(dst []byte, r *dissect.Record) []byte {
 	return dst
 }
 
-// leastBody is the number of columns that the fields of a message keep when its
-// faults need room, too.
+// leastBody is the minimum number of columns for the fields of a message that
+// also has errors.
 const leastBody = 22
 
-// fit cuts the line to the width. The faults of a message take precedence over
-// its fields.
+// fit cuts the line to the width. It cuts the fields of a message before its
+// errors.
 func (s *Sink) fit() {
 	width, w := s.opts.Width, &s.widths
 	if len(s.head.b)+len(s.body.b)+len(s.tail.b) <= width {
-		return // no character is wider than it has bytes
+		return // the line fits: no character is wider than its number of bytes
 	}
 	head, body, tail := w.of(s.head.b), w.of(s.body.b), w.of(s.tail.b)
 	if head+body+tail <= width {
@@ -249,24 +251,24 @@ func (s *Sink) fit() {
 	s.tail.cut(w, width-head-body, s.signs.more)
 }
 
-// A left is the left part of the last line, with its inputs. The messages of
-// one datagram share it.
+// A left is the left part of the last line, and the values it was made from.
+// The messages of one datagram share it.
 type left struct {
 	text   []byte
 	number int
 	time   time.Time
 	dir    dissect.Dir
-	client wire.Untrusted // empty if there is no such line
+	client wire.Untrusted // empty if there is no last line
 }
 
-// A lastShown is the last frame with a message that was shown.
+// A lastShown is the last frame of which a message was shown.
 type lastShown struct {
 	number int
 	time   time.Time
-	after  time.Duration // since the one before
+	after  time.Duration // time since the frame shown before
 }
 
-// place adds frame, time, direction and player.
+// place adds the frame, time, direction and player to the line.
 func (s *Sink) place(r *dissect.Record) {
 	l, d := &s.left, r.Datagram
 	if d == nil || s.opts.NoCapture || r.Client == "" {
@@ -281,7 +283,7 @@ func (s *Sink) place(r *dissect.Record) {
 	s.head.b = append(s.head.b, l.text...)
 }
 
-// appendPlace appends frame, time, direction and player.
+// appendPlace appends the frame, time, direction and player.
 func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
 		b = append(display.AppendDecimal(b, false, uint64(d.Number), 0, s.cols.frame), ' ')
@@ -295,14 +297,14 @@ func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 	return s.appendWay(b, r)
 }
 
-// Heads returns the heads of the columns of lines, for records of a capture with
-// times in seconds.
+// Heads returns the headings of the columns of lines, for records of a capture
+// with times in seconds.
 func (s *Sink) Heads() string {
 	way := s.cols.player + s.widths.of([]byte(s.signs.toHost))
 	return fmt.Sprintf("%*s %*s %-*s %-*s %s", s.cols.frame, "frame", timeWidths[Relative], "time (s)", way, "direction", s.cols.name, "message", "contents")
 }
 
-// appendTime appends the time of a datagram that has one.
+// appendTime appends the time of a datagram if it has one.
 func (s *Sink) appendTime(b []byte, d *dissect.Datagram) []byte {
 	const clock, date = "15:04:05.000", "2006-01-02 15:04:05.000"
 	width := timeWidths[s.opts.Times]
@@ -360,8 +362,8 @@ func (s *Sink) appendWay(b []byte, r *dissect.Record) []byte {
 	return append(pad(b, s.cols.player+s.widths.of([]byte(s.signs.toHost))-s.widths.of(b[before:])), ' ')
 }
 
-// appendPlayer appends the host's counterpart: a name, else an address, else
-// the sender's id. Without a capture there may be none.
+// appendPlayer appends the client: its name, or else its address, or else the
+// sender's ID. Records that do not come from a capture may have none of these.
 func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
 	switch {
 	case r.Client != "":
@@ -370,7 +372,7 @@ func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
 		return r.Datagram.Dst.AppendTo(dst)
 	case r.Datagram != nil && !s.opts.NoCapture:
 		return r.Datagram.Src.AppendTo(dst)
-	case r.Dir == dissect.FromHost: // the sender's id is the host's
+	case r.Dir == dissect.FromHost: // the sender's ID is the host's
 		return append(dst, "client"...)
 	case r.Peer != 0:
 		return appendInt(append(dst, "peer "...), int64(r.Peer))
@@ -380,8 +382,8 @@ func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
 	return dst
 }
 
-// AppendName appends the name of a game message, or the kind of any other
-// record.
+// AppendName appends the name of a game message. For other records it appends
+// the kind.
 func AppendName(dst []byte, r *dissect.Record) []byte {
 	switch r.Kind {
 	case dissect.KindGameSpy:
@@ -403,7 +405,7 @@ func AppendName(dst []byte, r *dissect.Record) []byte {
 		return append(dst, r.Transport.Type.Kind()...)
 	case r.Spec == nil:
 		return display.AppendHex(append(dst, "unknown "...), uint64(op), 2)
-	case r.Spec.Code != op: // a spec that stands for all opcodes without one
+	case r.Spec.Code != op: // a spec that stands for all opcodes without their own spec
 		dst = append(append(dst, r.Spec.Name...), ' ')
 		return display.AppendHex(dst, uint64(op), 2)
 	}
@@ -451,7 +453,7 @@ func (s *Sink) contents(r *dissect.Record) {
 	}
 }
 
-// shownPairs is how many pairs of a GameSpy message a line shows.
+// shownPairs is the number of pairs of a GameSpy message that a line shows.
 const shownPairs = 8
 
 // pairs adds the beginning of a GameSpy message.
@@ -488,7 +490,7 @@ func (s *Sink) key(label string) {
 	t.b = append(t.b, ' ')
 }
 
-// marks adds the faults and notes of the message.
+// marks adds the errors and notes of the message.
 func (s *Sink) marks(r *dissect.Record) {
 	t := &s.tail
 	base := t.now
@@ -518,7 +520,7 @@ func (s *Sink) marks(r *dissect.Record) {
 		t.b = appendCount(t.b, len(r.Pieces), "fragment")
 		t.to(base)
 	}
-	if r.Kind != dissect.KindMalformed && r.Kind != dissect.KindEvicted { // their notes repeat the error
+	if r.Kind != dissect.KindMalformed && r.Kind != dissect.KindEvicted { // the notes of these kinds repeat the error
 		for _, n := range r.Notes {
 			s.mark("[", yellow)
 			t.b = report.AppendEscaped(t.b, n.Words())
@@ -536,7 +538,7 @@ func (s *Sink) mark(what string, look style) {
 	s.tail.b = append(s.tail.b, what...)
 }
 
-// reason adds the reason for the status.
+// reason adds the reason that the message is not fully decoded.
 func (s *Sink) reason(r *dissect.Record) {
 	if r.Err != nil {
 		s.tail.b = append(s.tail.b, ": "...)

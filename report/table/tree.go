@@ -11,37 +11,37 @@ import (
 	"github.com/bcdissect/bcdissect/report/internal/hexdump"
 )
 
-// treeBytes is how many bytes of a field stand beside it.
+// treeBytes is the number of bytes of a field that are shown next to it.
 const treeBytes = 8
 
-// A tree is a visitor that gathers the rows of a message: where each field is,
-// its bytes, its name, and its value.
+// A tree is a visitor that collects the rows of a message: the position of each
+// field, its bytes, its name and its value.
 type tree struct {
 	sink *Sink
 	r    *dissect.Record
 	data []byte // the bytes that offsets refer to
 
 	rows  []row
-	text  []byte // values
-	place []byte // of the bytes of a row
+	text  []byte // values of all rows
+	place []byte // buffer for the position of a row's bytes
 	depth int
-	lists []int // rows of the open lists
+	lists []int // indexes of the rows of the open lists
 
 	copies report.Copies
 }
 
 // A row is one field or group. Its value is a part of the text.
 type row struct {
-	off, end int // no bytes of its own if they are equal
+	off, end int // positions of the bytes, equal if there are none
 	depth    int
 	name     string
-	from, to int // the value begins and ends here
-	n        int // of a list: elements
+	from, to int // positions of the value in text
+	n        int // number of elements of a list
 	list     bool
-	group    bool   // rows below it belong to it
-	object   uint32 // the object that it names, 0 for none
+	group    bool   // the row is a group with rows below it
+	object   uint32 // number of the object that the field names, 0 for none
 	style    style
-	doc      string // of a field
+	doc      string // documentation of a field
 }
 
 // details appends the text below the line of r.
@@ -177,8 +177,8 @@ func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
 	return append(dst, '\n')
 }
 
-// add begins a row for the bytes from off up to, but without, end. The value is
-// appended to the text, then the row is closed.
+// add begins a row for the bytes from off to end, without end. The caller
+// appends the value to the text and then closes the row.
 func (t *tree) add(off, end int, name string) *row {
 	t.rows = append(t.rows, row{off: off, end: end, depth: t.depth, name: name, from: len(t.text)})
 	return &t.rows[len(t.rows)-1]
@@ -223,8 +223,8 @@ func (t *tree) Field(f *decode.Field) {
 	row.to = len(t.text)
 }
 
-// AppendPlace appends the place of bytes from off up to, but without, end, such as
-// +10..14, or nothing if there are none.
+// AppendPlace appends the position of the bytes from off to end, without end,
+// such as +10..14. It appends nothing if there are no bytes.
 func AppendPlace(dst []byte, off, end int) []byte {
 	if off < end {
 		dst = appendInt(append(dst, '+'), int64(off))
@@ -235,7 +235,8 @@ func AppendPlace(dst []byte, off, end int) []byte {
 	return dst
 }
 
-// append appends the rows in columns that are as wide as they need to be.
+// append appends the rows in columns. Each column is as wide as its longest
+// text.
 func (t *tree) append(dst []byte) []byte {
 	theme, more, w := t.sink.theme, t.sink.signs.more, &t.sink.widths
 	places, bytes, names := 0, 0, 0

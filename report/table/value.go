@@ -10,8 +10,9 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// appendReason appends an error: the place of the field, if one is to blame,
-// and the reason. brief leaves out the part that the status shows already.
+// appendReason appends the text of an error: the position of the field, if the
+// error has one, and the reason. If brief is set, the part that the status
+// already shows is dropped.
 func appendReason(dst []byte, err error, brief bool) []byte {
 	e, ok := errors.AsType[*decode.Error](err)
 	switch {
@@ -28,7 +29,7 @@ func appendReason(dst []byte, err error, brief bool) []byte {
 
 func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
 
-// appendCount appends a number of things.
+// appendCount appends n and the name of a thing, in the plural if needed.
 func appendCount(dst []byte, n int, thing string) []byte {
 	dst = append(appendInt(dst, int64(n)), ' ')
 	dst = append(dst, thing...)
@@ -38,13 +39,13 @@ func appendCount(dst []byte, n int, thing string) []byte {
 	return dst
 }
 
-// appendSeconds appends d in seconds with three decimals, at the right end of a
+// appendSeconds appends d in seconds with three decimals, aligned right in a
 // column.
 func appendSeconds(dst []byte, d time.Duration, width int) []byte {
 	return display.AppendDecimal(dst, d < 0, magnitude(d)/uint64(time.Millisecond), 3, width)
 }
 
-// appendMicros is appendSeconds with six decimals.
+// appendMicros is like appendSeconds, with six decimals.
 func appendMicros(dst []byte, d time.Duration, width int) []byte {
 	return display.AppendDecimal(dst, d < 0, magnitude(d)/uint64(time.Microsecond), 6, width)
 }

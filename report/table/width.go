@@ -10,14 +10,14 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// widths measures how many columns of a terminal text takes. Looking up a
-// character takes long, so it remembers those it met.
+// widths computes how many columns of a terminal text takes. Looking up a
+// character is slow, so widths remembers the results.
 type widths struct{ wide map[rune]uint8 }
 
-// maxWide bounds how many characters are remembered.
+// maxWide is the number of characters that are remembered.
 const maxWide = 4096
 
-// of returns the width of b.
+// of returns the width of b in columns.
 func (w *widths) of(b []byte) int {
 	i := 0
 	for i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:])&0x8080808080808080 == 0 {
@@ -35,7 +35,7 @@ func (w *widths) of(b []byte) int {
 	return n
 }
 
-// widest returns the columns of the widest line.
+// widest returns the width of the widest line.
 func (w *widths) widest(text []byte) int {
 	most := 0
 	for line := range bytes.Lines(text) {
@@ -49,7 +49,7 @@ func (w *widths) rune(r rune) int {
 	switch {
 	case r < 0x300: // Latin
 		return 1
-	case r == '→' || r == '↔' || r == '…': // wide only where people ask for it
+	case r == '→' || r == '↔' || r == '…': // these are wide only on terminals configured so
 		return 1
 	}
 	if n, ok := w.wide[r]; ok {
@@ -63,8 +63,8 @@ func (w *widths) rune(r rune) int {
 	return n
 }
 
-// cut returns how many bytes of b fit into a width if more follows them, and
-// whether that is needed because b as a whole does not fit.
+// cut returns the number of bytes of b that fit into a width together with
+// more, and true. If b fits without more, it returns the length of b and false.
 func (w *widths) cut(b []byte, width int, more string) (n int, cut bool) {
 	room := width - w.of([]byte(more))
 	if room < 0 {
@@ -89,8 +89,8 @@ func (w *widths) cut(b []byte, width int, more string) (n int, cut bool) {
 	return len(b), false
 }
 
-// fit pads or cuts dst[from:] to a column of the given width. Long text loses
-// its end, or its beginning.
+// fit pads or cuts dst[from:] to a column of the given width. It cuts off the
+// end, or the beginning if that is set.
 func (w *widths) fit(dst []byte, from, width int, more string, beginning bool) []byte {
 	b := dst[from:]
 	n := w.of(b)
@@ -98,7 +98,7 @@ func (w *widths) fit(dst []byte, from, width int, more string, beginning bool) [
 		return pad(dst, width-n)
 	}
 	sign := w.of([]byte(more))
-	if beginning { // an address, which is ASCII; its end is the port
+	if beginning { // addresses are ASCII and end with the port
 		return slices.Replace(dst, from, from+n-width+sign, []byte(more)...)
 	}
 	k, _ := w.cut(b, width, more)
@@ -106,14 +106,14 @@ func (w *widths) fit(dst []byte, from, width int, more string, beginning bool) [
 	return pad(dst, width-w.of(b[:k])-sign)
 }
 
-// fold breaks text into lines of a width, at spaces where it can. A longer word is
-// cut, unless words stay whole. Width 0 is no limit.
+// fold breaks text into lines of a width, at spaces if possible. It cuts longer
+// words unless whole is set. Width 0 means no limit.
 func (w *widths) fold(text string, width int, whole bool) []string {
 	if width <= 0 {
 		return []string{text}
 	}
 	var out []string
-	from, space, col := 0, -1, 0 // the line, its last space, and its columns so far
+	from, space, col := 0, -1, 0 // the start of the line, its last space, and its width so far
 	for i, r := range text {
 		size := 1
 		if r >= utf8.RuneSelf {
