@@ -8,7 +8,7 @@ import (
 )
 
 // Flat is a visitor that passes on each field with its path, such as
-// flags.0.angle.
+// list.0.angle for the field angle in the first element of list.
 type Flat struct {
 	Take func(path string, f *decode.Field)
 

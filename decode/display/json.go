@@ -15,9 +15,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// jsonRatios, jsonShares and jsonPowers are the JSON of fields with 256 values:
-// most fields of a message are such, and looking them up costs a tenth of
-// formatting them.
+// jsonRatios, jsonShares and jsonPowers are the JSON of fields with 256 values.
+// Most fields of a message have so few, and a lookup takes a tenth of the time
+// of formatting.
 var (
 	jsonRatios = jsonOf(func(c uint8) float32 { return float32(c) / 255 })
 	jsonShares = jsonOf(func(c uint8) float32 { return float32(int8(c)) / 127 })
@@ -32,13 +32,13 @@ func jsonOf(f func(c uint8) float32) *byteTexts {
 	return &t
 }
 
-// jsonTexts are the JSON of the values that came last.
+// jsonTexts caches the JSON of recent values.
 type jsonTexts struct {
-	vectors, numbers vectors // numbers are vectors that are 0 but for the first
+	vectors, numbers vectors // numbers has vectors with only a first component, the others are 0
 	flags            flagTexts
 }
 
-// index is the wire value that f was computed from.
+// index returns the wire value from which f was computed.
 func index(f float64) int {
 	if f < 0 {
 		return int(f - 0.5)
@@ -46,8 +46,8 @@ func index(f float64) int {
 	return int(f + 0.5)
 }
 
-// AppendJSON appends the JSON of what a view shows of a field, or nothing if the
-// view is empty. n may be nil.
+// AppendJSON appends the JSON of what a view shows of a field, or nothing if
+// the view is empty. The argument n may be nil.
 func (p *Presenter) AppendJSON(b []byte, f *decode.Field, v View, n Names) []byte {
 	switch v {
 	case Whole:
@@ -57,7 +57,7 @@ func (p *Presenter) AppendJSON(b []byte, f *decode.Field, v View, n Names) []byt
 			return b
 		}
 		return p.json.flags.append(b, f, appendFlagArray)
-	case Slot: // the most frequent with the next
+	case Slot: // this and the next case are the most frequent
 		if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
 			return AppendInt(b, int64(slot))
 		}
@@ -92,7 +92,7 @@ func (it *Item) AppendJSON(b []byte) []byte {
 	}
 }
 
-// appendWhole is the one place that decides how the values of a kind look in JSON.
+// appendWhole decides how the values of each kind look in JSON.
 func (p *Presenter) appendWhole(b []byte, f *decode.Field) []byte {
 	switch f.Kind { //nolint:exhaustive // the others look as all of their type
 	case decode.KindF32, decode.KindCF16:
@@ -148,8 +148,8 @@ func appendFloatsJSON(dst []byte, fs []float32) []byte {
 	return appendList(dst, '[', ",", ']', fs, AppendFloat)
 }
 
-// A JSON is a visitor that appends the fields it sees to an object or array that
-// is open, each with the keys of its views. Names of fields and groups come from
+// A JSON is a visitor that appends the fields it sees to an open object or
+// array, each with the keys of its views. Names of fields and groups come from
 // walks and need no quoting.
 type JSON struct {
 	Presenter *Presenter
@@ -189,9 +189,9 @@ func (j *JSON) Field(f *decode.Field) {
 	}
 }
 
-// derived appends members with what other views show of a field.
+// derived appends members for the other views of a field.
 func (j *JSON) derived(f *decode.Field, views []View) {
-	b, name := j.B, strings.TrimSuffix(f.Name, members[views[0]].loses) // the same for all of them
+	b, name := j.B, strings.TrimSuffix(f.Name, members[views[0]].loses) // all these views replace the same ending
 	for _, v := range views {
 		from := len(b)
 		b = append(append(appendKey(b, name), members[v].gets...), '"', ':')
@@ -203,8 +203,8 @@ func (j *JSON) derived(f *decode.Field, views []View) {
 	j.B = b
 }
 
-// appendKey appends the beginning of a key, after a comma if one is needed: no
-// value ends in an opening bracket.
+// appendKey appends the beginning of a key, after a comma unless b ends in an
+// opening bracket. No value ends in one.
 func appendKey(b []byte, name string) []byte {
 	if c := b[len(b)-1]; c == '{' {
 		b = append(b, '"')
@@ -214,8 +214,8 @@ func appendKey(b []byte, name string) []byte {
 	return append(b, name...)
 }
 
-// AppendInt appends a number. Most have one digit or two, and this takes a quarter
-// of the time for them.
+// AppendInt appends a number. Numbers of one or two digits, which most are,
+// take a quarter of the time of strconv.
 func AppendInt(dst []byte, v int64) []byte {
 	switch {
 	case uint64(v) < 10:
@@ -226,10 +226,11 @@ func AppendInt(dst []byte, v int64) []byte {
 	return strconv.AppendInt(dst, v, 10)
 }
 
-// AppendFloat appends the shortest decimal number that is x as a float32, with a
-// point or an exponent: engines that learn the types of columns from the first
-// lines tell floats from integers by them, and none reads integers of more than
-// 64 bits. JSON has no NaN and no infinity: both are null.
+// AppendFloat appends the shortest decimal number that is x as a float32, with
+// a point or an exponent. Database engines that learn the types of columns from
+// the first lines tell floats from integers by the point, and none reads
+// integers of more than 64 bits. NaN and infinity become null, since JSON has
+// neither.
 func AppendFloat(dst []byte, x float32) []byte {
 	if n := int32(x); float32(n) == x && n > -1<<24 && n < 1<<24 && (n != 0 || !math.Signbit(float64(x))) {
 		return append(strconv.AppendInt(dst, int64(n), 10), ".0"...)
@@ -252,7 +253,7 @@ func withPoint(dst []byte, from int) []byte {
 	return dst
 }
 
-// needsCare tells which bytes of a string do not stand for themselves.
+// needsCare tells which bytes of a string must be escaped.
 var needsCare = careTable()
 
 func careTable() *[256]bool {
@@ -263,9 +264,9 @@ func careTable() *[256]bool {
 	return &t
 }
 
-// AppendString appends a JSON string. Characters that a terminal might obey
-// are written as \u escapes, which JSON takes for the same; bytes that are not
-// UTF-8 become U+FFFD.
+// AppendString appends a JSON string. Characters that a terminal might
+// interpret are written as equivalent \u escapes. Bytes that are not UTF-8
+// become U+FFFD.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	if ascii.Printable(s, '"', '\\') {
@@ -301,7 +302,8 @@ func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// AppendUnicode appends a character as JSON's escapes: two for one beyond 16 bits.
+// AppendUnicode appends a character as a JSON escape, or as two if it has more
+// than 16 bits.
 func AppendUnicode(dst []byte, r rune) []byte {
 	if r > 0xFFFF {
 		var hi rune

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// AppendHex appends v as 0x and upper-case digits, at least as many as asked.
+// AppendHex appends v as 0x and upper-case digits, padded with zeros to the
+// given number of digits.
 func AppendHex(dst []byte, v uint64, digits int) []byte {
 	const hexDigits = "0123456789ABCDEF"
 	for digits < 16 && v>>(4*digits) != 0 {
@@ -18,7 +19,7 @@ func AppendHex(dst []byte, v uint64, digits int) []byte {
 	return dst
 }
 
-// percents are the texts of whole percentages from 0 on.
+// percents are the texts of whole percentages, indexed from 0.
 var percents = func() (texts [128]string) {
 	for n := range texts {
 		texts[n] = strconv.Itoa(n) + "%"
@@ -35,8 +36,8 @@ func AppendPercent(dst []byte, f float64) []byte {
 	return append(strconv.AppendInt(dst, n, 10), '%')
 }
 
-// AppendNumber appends a number with the decimals that matter to people: none
-// from 1000 on, three below 1.
+// AppendNumber appends a number with as many decimals as people need: none from
+// 1000 on, three below 1.
 func AppendNumber(dst []byte, f float64) []byte {
 	abs := math.Abs(f)
 	var decimals int
@@ -60,8 +61,8 @@ func AppendNumber(dst []byte, f float64) []byte {
 	return AppendDecimal(dst, f < 0 && n > 0, n, decimals, 0)
 }
 
-// AppendDecimal appends a number with its last digits as decimals,
-// right-aligned in the column.
+// AppendDecimal appends a number whose last digits are decimals, right-aligned
+// in a column.
 func AppendDecimal(dst []byte, negative bool, n uint64, decimals, width int) []byte {
 	var b [32]byte // wider than any column
 	i := len(b) - 1
@@ -73,7 +74,7 @@ func AppendDecimal(dst []byte, negative bool, n uint64, decimals, width int) []b
 			b[i] = '.'
 		}
 	}
-	m := uint32(n) // takes half as long to divide
+	m := uint32(n) // 32-bit division takes half the time
 	for ; m >= 10; i-- {
 		b[i] = '0' + byte(m%10)
 		m /= 10
@@ -90,7 +91,8 @@ func AppendDecimal(dst []byte, negative bool, n uint64, decimals, width int) []b
 	return append(dst, b[i:]...)
 }
 
-// appendList appends values with marks around and between them.
+// appendList appends values, with open before, between between and end after
+// them.
 func appendList[T any](dst []byte, open byte, between string, end byte, list []T, one func([]byte, T) []byte) []byte {
 	dst = append(dst, open)
 	for i, x := range list {
@@ -102,7 +104,7 @@ func appendList[T any](dst []byte, open byte, between string, end byte, list []T
 	return append(dst, end)
 }
 
-// appendFloats appends numbers in brackets.
+// appendFloats appends a list of numbers in brackets.
 func appendFloats(dst []byte, fs []float32) []byte {
 	return appendList(dst, '(', ",", ')', fs, func(b []byte, x float32) []byte { return AppendNumber(b, float64(x)) })
 }
@@ -115,7 +117,7 @@ func appendExact(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'f', -1, 32)
 }
 
-// appendExactFloats appends the shortest numbers in brackets.
+// appendExactFloats appends a list of the shortest exact numbers in brackets.
 func appendExactFloats(dst []byte, fs []float32) []byte {
 	return appendList(dst, '(', ", ", ')', fs, func(b []byte, x float32) []byte { return appendExact(b, float64(x)) })
 }

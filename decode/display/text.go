@@ -1,9 +1,9 @@
 // Not part of the library: package display shows the values of fields: as text
-// for people, as JSON, and as items of a type for tables and filters. Reports
-// ask it. None of them chooses by kind how a value looks.
+// for people, as JSON, and as typed items for tables and filters. All reports
+// use it, so that a kind of value looks the same everywhere.
 //
-// Text for people is escaped here and may go to a terminal. JSON is escaped in
-// its own way. Items hold the text as it came from the network.
+// Text for people is escaped here and is safe for a terminal. JSON is escaped
+// by JSON's rules. Items have the text as it came from the network.
 package display
 
 import (
@@ -14,26 +14,28 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Names tells what a message's fields refer to. A record of the pipeline is one.
+// Names describes what a message's fields refer to. A record of the pipeline
+// implements it.
 type Names interface {
-	// NameOf returns the name of the player in a field, "" if the field is no
-	// player or the player is unknown.
+	// NameOf returns the name of the player in a field. It returns "" if the field
+	// is not a player number or the player is unknown.
 	NameOf(f *decode.Field) wire.Untrusted
-	// AppendObject appends the description of an object, nothing if it is unknown.
+	// AppendObject appends the description of an object, or nothing if it is
+	// unknown.
 	AppendObject(dst []byte, id wire.ObjectID) []byte
 }
 
-// A Presenter shows values. It keeps the texts that it made last, since the same
-// values come often. The zero value is ready to use. Text that a method returns
-// is valid until the next call.
+// A Presenter shows values. It caches recent texts, since the same values come
+// often. The zero value is ready to use. Text that a method returns is valid
+// until the next call.
 type Presenter struct {
-	// More stands where bytes are left out; "…" if it is empty.
+	// More marks where bytes were omitted. If empty, it is "…".
 	More string
-	// Dumped is how many bytes of a field a hex dump shows next to its value, which
-	// does not repeat them.
+	// Dumped is how many bytes of a field a hex dump already shows next to its
+	// value. The value omits them.
 	Dumped int
 
-	short, exact, numbers  vectors // numbers are vectors that are 0 but for the first
+	short, exact, numbers  vectors // numbers has vectors with only a first component, the others are 0
 	number                 [3]float32
 	ratios, powers, shares byteTexts
 	flags                  flagTexts
@@ -42,10 +44,10 @@ type Presenter struct {
 	json jsonTexts
 }
 
-// A byteTexts holds the texts of values that are computed from a byte.
+// A byteTexts caches the texts of values that are computed from a byte.
 type byteTexts [256]string
 
-// append appends the text of v, which is computed from c.
+// append appends the text of v, which was computed from c.
 func (t *byteTexts) append(dst []byte, c int, v float64, text func([]byte, float64) []byte) []byte {
 	s := &t[uint8(c)]
 	if *s == "" {
@@ -54,23 +56,23 @@ func (t *byteTexts) append(dst []byte, c int, v float64, text func([]byte, float
 	return append(dst, *s...)
 }
 
-// AppendBrief appends a value as a line shows it: objects, players and other
-// named values by their names, numbers with as many digits as matter. n may be
-// nil.
+// AppendBrief appends a value in the short form for lines: objects, players and
+// other named values by name, and numbers with as many digits as people need.
+// The argument n may be nil.
 func (p *Presenter) AppendBrief(dst []byte, f *decode.Field, n Names) []byte {
 	return p.append(dst, f, n, false)
 }
 
-// AppendText appends a value with everything that can be said about it, such as
-// 0x0D (POSITION|FORWARD|UP). n may be nil.
+// AppendText appends a value with all its meanings, such as 0x0D
+// (POSITION|FORWARD|UP). The argument n may be nil.
 func (p *Presenter) AppendText(dst []byte, f *decode.Field, n Names) []byte {
 	return p.append(dst, f, n, true)
 }
 
-// shownBytes is how many bytes a text shows.
+// shownBytes is the most bytes that a text shows.
 const shownBytes = 16
 
-// append is the one place that decides how the values of a kind look to people.
+// append decides how the values of each kind look to people.
 func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []byte {
 	switch f.Kind {
 	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32, decode.KindIndex:
@@ -79,7 +81,7 @@ func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []by
 		case f.Who == decode.NoPlayer || n == nil:
 		case full:
 			name = n.NameOf(f)
-		case f.Who == decode.Announced: // the name stands next to the number
+		case f.Who == decode.Announced: // the message has the name next to the number
 		default:
 			if name = n.NameOf(f); name == "" && f.Who == decode.ByID && f.Whole() == 0 {
 				name = "nobody"
@@ -191,14 +193,14 @@ func (p *Presenter) appendObject(dst []byte, id wire.ObjectID, n Names, full boo
 	return append(dst, ')')
 }
 
-// maxFlagTables bounds the tables of a flagTexts.
+// maxFlagTables limits the number of tables in a flagTexts.
 const maxFlagTables = 64
 
-// A flagTexts holds the texts of flags, by the first name of their table. Tables of
-// names do not change.
+// A flagTexts caches the texts of flags. The key is the first name of their
+// table, since tables of names do not change.
 type flagTexts struct {
 	by   map[*string]*byteTexts
-	last *byteTexts // of the table that came last
+	last *byteTexts // the most recent table's texts
 	of   *string
 }
 
@@ -224,7 +226,7 @@ func (t *flagTexts) append(dst []byte, f *decode.Field, text func([]byte, *decod
 	return append(dst, *s...)
 }
 
-// appendFlags appends a byte of flags with the names of those that are set.
+// appendFlags appends a byte of flags with the names of the set bits.
 func appendFlags(dst []byte, f *decode.Field) []byte {
 	dst = AppendHex(dst, f.Uint, 2)
 	sep := " ("
@@ -238,8 +240,8 @@ func appendFlags(dst []byte, f *decode.Field) []byte {
 	return dst
 }
 
-// appendFlagNames appends the names of the flags that are set, or all bits if one
-// of them has no name.
+// appendFlagNames appends the names of the set bits, or all bits as a number if
+// one of them has no name.
 func appendFlagNames(dst []byte, f *decode.Field) []byte {
 	from := len(dst)
 	for bit := range Bits(f.Uint) {
@@ -258,7 +260,7 @@ func appendFlagNames(dst []byte, f *decode.Field) []byte {
 	return dst
 }
 
-// AppendNote appends the meaning of a value in brackets, if it is known.
+// AppendNote appends the meaning of a value in brackets, unless it is empty.
 func AppendNote[T ~string | []byte](dst []byte, note T) []byte {
 	if len(note) == 0 {
 		return dst
@@ -276,8 +278,8 @@ func appendBool(dst []byte, v uint64) []byte {
 	return strconv.AppendUint(dst, v, 10)
 }
 
-// appendEnum appends the number of an enumerated value. Large ones and hashes are
-// known by their hexadecimal form.
+// appendEnum appends the number of an enumerated value. Large numbers and
+// hashes are hexadecimal.
 func appendEnum(dst []byte, f *decode.Field) []byte {
 	switch {
 	case f.Kind == decode.KindHash32:
@@ -306,7 +308,7 @@ func nameOf(f *decode.Field, v uint64) string {
 	return f.Names.Name(v)
 }
 
-// AppendBytes appends at most most bytes in hexadecimal.
+// AppendBytes appends bytes in hexadecimal, but no more than most.
 func (p *Presenter) AppendBytes(dst, b []byte, most int) []byte {
 	for i, c := range b[:min(most, len(b))] {
 		if i > 0 {

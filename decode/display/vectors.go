@@ -2,15 +2,15 @@ package display
 
 import "math"
 
-// vectors caches the texts of the vectors that were written last. A host copies
-// a player's messages to everybody, so most vectors come several times, and
-// floats take long to write. Its zero value is ready to use.
+// vectors caches the texts of recent vectors. A host copies a player's messages
+// to all players, so most vectors come several times, and floats take long to
+// format. The zero value is ready to use.
 type vectors struct{ slots [256]vectorText }
 
 // A vectorText is a vector and its text.
 type vectorText struct {
-	bits [3]uint32 // not values: there are two zeros, and many that are not numbers
-	n    uint8     // bytes of text, 0 for none
+	bits [3]uint32 // bits and not values: there are two zeros and many NaNs
+	n    uint8     // length of the text in bytes, 0 if the slot is empty
 	text [47]byte
 }
 

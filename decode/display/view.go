@@ -9,24 +9,24 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A View is one member of the JSON object derived from a field. The first is
-// the value itself; the others are left out if empty.
+// A View is one member of the JSON object derived from a field. The first view
+// is the value. The others are omitted if empty.
 type View uint8
 
 // The views.
 const (
-	Whole      View = iota // the value itself
+	Whole      View = iota // the value
 	ValueName              // name of an enumerated value: species_name of species
 	FlagNames              // names of the set bits: flag_names of flags
 	Slot                   // player slot of an object id: target_slot of target_id
 	ObjectName             // description of the object: target_name of target_id
-	Byte                   // a byte other than 0 and 1 in place of a bool: open_byte of open
+	Byte                   // a byte other than 0 and 1 that is shown as a bool: open_byte of open
 	PlayerName             // name of the player with the number: sender_name of sender
 	views
 )
 
-// members are the endings that the name of a field loses and gets in the name of
-// a view.
+// members are the endings to remove from the name of a field and to add for the
+// name of a view.
 var members = [views]struct{ loses, gets string }{
 	ValueName: {"", "_name"}, FlagNames: {"s", "_names"}, Slot: {"_id", "_slot"}, ObjectName: {"_id", "_name"},
 	Byte: {"", "_byte"}, PlayerName: {"", "_name"},
@@ -37,7 +37,7 @@ func (v View) Member(field string) string {
 	return strings.TrimSuffix(field, members[v].loses) + members[v].gets
 }
 
-// The lists that Views returns.
+// The lists of views that Views returns.
 var (
 	alone   = []View{Whole}
 	named   = []View{Whole, ValueName}
@@ -67,10 +67,10 @@ func Views(f *decode.Field) []View {
 
 // A Shape is the JSON type of a view.
 type Shape struct {
-	Type  string // of JSON Schema: integer, number, boolean, string
-	Null  bool   // number: null stands for NaN and the infinities
+	Type  string // type in JSON Schema: integer, number, boolean, string
+	Null  bool   // for a number: null stands for NaN and the infinities
 	Array bool
-	Len   int // of an array; 0 if it varies
+	Len   int // length of an array, 0 if it varies
 }
 
 // Shape returns the JSON type of the view for fields of a kind.
@@ -101,17 +101,17 @@ func (v View) Shape(k decode.Kind) Shape {
 	}
 }
 
-// An Item is what a view shows of a field, or one value of a vector or array.
+// An Item is what a view shows of a field, or one element of a vector or array.
 type Item struct {
 	Type  decode.Type
-	Int   int64   // of TypeInt and TypeBool
-	Float float32 // of TypeFloat, as JSON has it
-	Text  []byte  // of all types of text, from the network and not escaped; valid until the next call
+	Int   int64   // value for TypeInt and TypeBool
+	Float float32 // value for TypeFloat, rounded as in JSON
+	Text  []byte  // value for all types of text: from the network, not escaped, and valid until the next call
 }
 
-// Item returns what a view shows of a field; ok is false if the view is empty. A
-// vector, shares and the names of flags are several: see [Element] and
-// [Bits]. n may be nil.
+// Item returns what a view shows of a field. If the view is empty, ok is false.
+// Vectors, shares and the names of flags have several values: see [Element] and
+// [Bits]. The argument n may be nil.
 func (p *Presenter) Item(f *decode.Field, v View, n Names) (it Item, ok bool) {
 	it.Type = decode.TypeText
 	switch v {
@@ -151,7 +151,7 @@ func (p *Presenter) Item(f *decode.Field, v View, n Names) (it Item, ok bool) {
 	return it, len(it.Text) > 0
 }
 
-// single returns the number of a field of TypeFloat as JSON has it.
+// single returns the number of a field of TypeFloat, rounded as in JSON.
 func single(f *decode.Field) float32 {
 	if f.Kind == decode.KindPower8 {
 		return float32(math.Round(f.Float*100) / 100)
@@ -159,7 +159,8 @@ func single(f *decode.Field) float32 {
 	return float32(f.Float)
 }
 
-// Elements returns how many values a vector, an array of shares, or bytes have.
+// Elements returns the number of values in a vector, an array of shares, or
+// bytes.
 func Elements(f *decode.Field) int {
 	switch f.Kind.Type() {
 	case decode.TypeVector:
@@ -184,7 +185,7 @@ func Element(f *decode.Field, i int) (it Item, ok bool) {
 	return Item{Type: decode.TypeFloat, Float: f.Vec[i]}, true
 }
 
-// Bits yields the numbers of the bits that are set in a byte of flags.
+// Bits yields the numbers of the set bits in a byte of flags.
 func Bits(flags uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for bit := range uint64(8) {
@@ -195,10 +196,10 @@ func Bits(flags uint64) iter.Seq[uint64] {
 	}
 }
 
-// bitNames are the names of flags without one.
+// bitNames are the names of flags that have no name in the game.
 var bitNames = [8]string{"bit0", "bit1", "bit2", "bit3", "bit4", "bit5", "bit6", "bit7"}
 
-// FlagName returns the name of a flag, by its bit from 0 to 7.
+// FlagName returns the name of a flag. The argument bit is its number, 0 to 7.
 func FlagName(f *decode.Field, bit uint64) string {
 	if name := nameOf(f, bit); name != "" {
 		return name

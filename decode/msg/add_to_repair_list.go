@@ -23,5 +23,6 @@ var addToRepairListSpec = decode.Spec{
 	Layout:   decode.LayoutOf[AddToRepairList](),
 }
 
-// AddToRepairList is ADD_TO_REPAIR_LIST.
+// AddToRepairList (ADD_TO_REPAIR_LIST) reports that a subsystem is queued for
+// repair. The game handles it but sends [HostEvent] instead.
 type AddToRepairList struct{ event.Event }

@@ -20,7 +20,7 @@ var bootPlayerSpec = decode.Spec{
 }
 
 // BootPlayer is the OpenBC server's unreliable message to a client that it
-// refuses.
+// refuses or removes.
 type BootPlayer struct{ Reason uint8 }
 
 // Walk implements [decode.Message].

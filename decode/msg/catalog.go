@@ -1,5 +1,5 @@
-// Package msg holds the game's messages, one file each: its description, its Go
-// type and its walk.
+// Package msg defines the game's messages. Each file has one message: its
+// description, its Go type and its walk.
 package msg
 
 import "github.com/bcdissect/bcdissect/decode"

@@ -1,12 +1,12 @@
 package msg
 
-// challengeOpcode is an opcode that the game does not have.
+// challengeOpcode is an opcode that the game does not use.
 const challengeOpcode = 0xFF
 
-// Challenge returns the game message by which bcdissect's host asks a client for
-// a sign: a message that the game acknowledges and does nothing with.
+// Challenge returns the game message with which bcdissect's host checks a
+// client's address. The game acknowledges the message and otherwise ignores it.
 func Challenge() []byte { return []byte{challengeOpcode} }
 
-// IsChallenge reports whether a game message of a host is a challenge. It shows
-// that others write the receiver's address as their own.
+// IsChallenge reports whether a host's game message is a challenge. A host
+// sends it when datagrams seem to have a forged source address.
 func IsChallenge(payload []byte) bool { return len(payload) == 1 && payload[0] == challengeOpcode }

@@ -24,7 +24,7 @@ var changedTargetSpec = decode.Spec{
 	Layout:   decode.LayoutOf[ChangedTarget](),
 }
 
-// ChangedTarget is CHANGED_TARGET. The destination is the player's ship, the
-// object the former target or 0, and the source the cause of the change, mostly
-// 0.
+// ChangedTarget (CHANGED_TARGET) reports that a player took another target. The
+// destination is the player's ship, the object is the former target or 0, and
+// the source is the cause of the change, mostly 0.
 type ChangedTarget struct{ event.Event }

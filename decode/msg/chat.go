@@ -24,7 +24,7 @@ var chatSpec = decode.Spec{
 	Habits:   []decode.Habit{slotAsSender},
 }
 
-// slotAsSender is the way of OpenBC's hosts with lines of chat.
+// slotAsSender is the habit of OpenBC's hosts with chat.
 var slotAsSender = decode.Habit{Dialect: decode.OpenBC, Rule: decode.Rule{
 	Name: "chat-sender-is-slot",
 	Text: "writes the sender's slot into chat lines; the stock host passes them on unchanged",

@@ -18,7 +18,8 @@ var checksumCompleteSpec = decode.Spec{
 	Layout:   decode.LayoutOf[ChecksumComplete](),
 }
 
-// ChecksumComplete is SEND_FILE_COMPLETED.
+// ChecksumComplete (SEND_FILE_COMPLETED) tells a joining client that its files
+// are checked.
 type ChecksumComplete struct{}
 
 // Walk implements [decode.Message].

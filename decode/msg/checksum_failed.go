@@ -24,7 +24,8 @@ var checksumFailedSpec = decode.Spec{
 	Layout:   decode.LayoutOf[ChecksumFailed](),
 }
 
-// ChecksumFailed is SYSTEM_CHECKSUM_FAILED.
+// ChecksumFailed (SYSTEM_CHECKSUM_FAILED) tells a client that one of its files
+// differs from the host's.
 type ChecksumFailed struct{ Text wire.Chars }
 
 // Walk implements [decode.Message].

@@ -26,7 +26,8 @@ var checksumRequestSpec = decode.Spec{
 // LastRound is the number of the final round, after round 3.
 const LastRound = 255
 
-// ChecksumRequest is DO_CHECKSUM.
+// ChecksumRequest (DO_CHECKSUM) asks a joining client for the hashes of the
+// files in a directory.
 type ChecksumRequest struct {
 	Round     uint8
 	Dir       wire.Chars

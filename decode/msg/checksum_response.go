@@ -24,12 +24,13 @@ var checksumResponseSpec = decode.Spec{
 	Layout:   decode.LayoutOf[ChecksumResponse](),
 }
 
-// ChecksumResponse is CHECKSUM.
+// ChecksumResponse (CHECKSUM) has a client's hashes of the files that a
+// [ChecksumRequest] asked for.
 type ChecksumResponse struct {
 	Round       uint8
-	VersionHash uint32 // Round 0
+	VersionHash uint32 // only in round 0
 	DirHash     uint32
-	Found       bool // the directory exists: the tree follows
+	Found       bool // the directory exists, and the tree follows
 	Tree        ChecksumTree
 }
 
@@ -40,7 +41,7 @@ type ChecksumTree struct {
 	Trees   []ChecksumTree // contents of each of Subdirs
 }
 
-// A ChecksumFile holds the hashes of a file.
+// A ChecksumFile has the hashes of a file.
 type ChecksumFile struct {
 	Name    uint32
 	Content uint32
@@ -70,14 +71,14 @@ func (m *ChecksumResponse) Walk(c *decode.Codec) {
 	})
 }
 
-// checksumDepth is the maximum nesting of directories; those of the game are
-// nested two deep.
+// checksumDepth is the maximum nesting of directories. The game's directories
+// are nested two deep.
 const (
 	checksumDepth = 4
 	tooDeep       = "more than 4 directories in each other"
 )
 
-// ofSubdirs tells that a directory has the contents of each of its subdirs.
+// ofSubdirs tells that the number of trees is the number of subdirs.
 var ofSubdirs = &decode.Count{List: "subdirs"}
 
 func (t *ChecksumTree) walk(c *decode.Codec, depth int) {

@@ -23,5 +23,6 @@ var clientEventSpec = decode.Spec{
 	Layout:   decode.LayoutOf[ClientEvent](),
 }
 
-// ClientEvent is CLIENT_EVENT.
+// ClientEvent (CLIENT_EVENT) is any event of a client. The game handles it but
+// never sends it.
 type ClientEvent struct{ event.Event }

@@ -29,7 +29,8 @@ var clientReadySpec = decode.Spec{
 	}},
 }
 
-// ClientReady is CLIENT_READY.
+// ClientReady (CLIENT_READY) tells the host that the client has loaded the
+// mission.
 type ClientReady struct{ Modem bool }
 
 // Walk implements [decode.Message].

@@ -30,6 +30,7 @@ var collisionEffectSpec = decode.Spec{
 	}},
 }
 
-// CollisionEffect is CLIENT_COLLISION. The destination is the reporting ship,
-// the source the other object, 0 for planets and asteroids.
+// CollisionEffect (CLIENT_COLLISION) reports a collision. The destination is
+// the reporting ship. The source is the other object, or 0 for planets and
+// asteroids.
 type CollisionEffect struct{ event.Event }

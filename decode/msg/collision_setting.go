@@ -21,7 +21,7 @@ var collisionSettingSpec = decode.Spec{
 	Layout:   decode.LayoutOf[CollisionSetting](),
 }
 
-// CollisionSetting is COLLISION_ENABLED.
+// CollisionSetting (COLLISION_ENABLED) switches collision damage on or off.
 type CollisionSetting struct{ Collisions bool }
 
 // Walk implements [decode.Message].

@@ -32,7 +32,7 @@ var destroyObjectSpec = decode.Spec{
 	}},
 }
 
-// DestroyObject is DELETE_OBJECT_FROM_GAME.
+// DestroyObject (DELETE_OBJECT_FROM_GAME) removes an object from the game.
 type DestroyObject struct{ Object wire.ObjectID }
 
 // Walk implements [decode.Message].

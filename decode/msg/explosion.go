@@ -32,8 +32,9 @@ var explosionSpec = decode.Spec{
 	}},
 }
 
-// Explosion is DAMAGE_VOLUME. A client that receives an already damaged ship
-// also receives its damage again, volume by volume.
+// Explosion (DAMAGE_VOLUME) is a damaged sphere of a ship. A client that
+// receives an already damaged ship also receives its damage, one volume a
+// message.
 type Explosion struct {
 	Object   wire.ObjectID
 	Position wire.Vec4h
@@ -41,9 +42,9 @@ type Explosion struct {
 	Damage   wire.CF16
 }
 
-// Actor returns the damaged ship. The relay takes the message from its owner only,
-// but OpenBC's test clients send it for the ships that they hit, and OpenBC's server
-// passes that on.
+// Actor returns the damaged ship. The relay takes the message only from the
+// ship's owner, but OpenBC's test clients send it for the ships that they hit,
+// and OpenBC's server passes that on.
 func (m *Explosion) Actor() wire.ObjectID { return m.Object }
 
 // Walk implements [decode.Message].

@@ -23,7 +23,8 @@ var fileTransferSpec = decode.Spec{
 	Layout:   decode.LayoutOf[FileTransfer](),
 }
 
-// FileTransfer is FILE.
+// FileTransfer (FILE) has a file that the client lacks or that differs from the
+// host's.
 type FileTransfer struct {
 	Name wire.Chars
 	Data []byte

@@ -19,7 +19,8 @@ var fileTransferAckSpec = decode.Spec{
 	Layout:   decode.LayoutOf[FileTransferAck](),
 }
 
-// FileTransferAck is FILE_RECEIVED_ACK.
+// FileTransferAck (FILE_RECEIVED_ACK) tells the host that the client has stored
+// the file.
 type FileTransferAck struct{}
 
 // Walk implements [decode.Message].

@@ -18,7 +18,8 @@ var gameInitSpec = decode.Spec{
 	Layout:   decode.LayoutOf[GameInit](),
 }
 
-// GameInit is GAME_INITIALIZE_DONE.
+// GameInit (GAME_INITIALIZE_DONE) tells a client that the settings are complete
+// and that it must create its game object.
 type GameInit struct{}
 
 // Walk implements [decode.Message].

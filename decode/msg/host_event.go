@@ -31,7 +31,8 @@ var hostEventSpec = decode.Spec{
 	}},
 }
 
-// HostEvent is HOST_EVENT: ADD_TO_REPAIR_LIST, REPAIR_COMPLETED and
-// REPAIR_CANNOT_BE_COMPLETED with a subsystem as source and the repair subsystem
-// as destination, or OBJECT_EXPLODING with the ship as destination.
+// HostEvent (HOST_EVENT) reports a repair or an explosion. For the events
+// ADD_TO_REPAIR_LIST, REPAIR_COMPLETED and REPAIR_CANNOT_BE_COMPLETED, the
+// source is a subsystem and the destination the repair subsystem. For
+// OBJECT_EXPLODING, the destination is the ship.
 type HostEvent struct{ event.Event }

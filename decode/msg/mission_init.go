@@ -32,7 +32,7 @@ type MissionInit struct {
 	PlayerLimit uint8
 	System      uint8
 	TimeLimit   uint8
-	EndTime     int32 // unless TimeLimit is Unlimited
+	EndTime     int32 // absent if TimeLimit is Unlimited
 	FragLimit   uint8
 }
 

@@ -13,7 +13,7 @@ import (
 // OpObjectCreate is the opcode of [ObjectCreate].
 const OpObjectCreate decode.Opcode = 0x02
 
-// ownCreations is the way of OpenBC's hosts with creations.
+// ownCreations tells how OpenBC's hosts treat a client's creation of an object.
 var ownCreations = decode.Deviation{
 	Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyOwn, Rule: decode.Rule{
 		Name: "own-creations-only",
@@ -21,7 +21,8 @@ var ownCreations = decode.Deviation{
 	},
 }
 
-// objectHarmless are the numbers of an [Object] that tell nothing of people or hosts.
+// objectHarmless are the numbers of an [Object] that tell nothing about people
+// or hosts.
 var objectHarmless = []string{
 	"class", "object_id", "species", "position", "orientation", "velocity", "condition", "children",
 	"main_battery", "backup_battery", "power", "facings", "active", "level", "ammo", "mode", "owner_id",
@@ -38,7 +39,7 @@ var objectCreateSpec = decode.Spec{
 	Made:       decode.MadeByState,
 	Evidence:   decode.FromGame,
 	Topic:      decode.TopicObjects,
-	Head:       2 + 4 + 4 + 1, // up to the species
+	Head:       2 + 4 + 4 + 1, // up to and including the species
 	Doc:        "An object other than a player's ship comes into being: a station, an asteroid, a torpedo.",
 	Brief:      []string{"object_id", "species", "name", "set"},
 	Harmless:   slices.Concat(objectHarmless, []string{"slot"}),
@@ -46,7 +47,8 @@ var objectCreateSpec = decode.Spec{
 	Deviations: []decode.Deviation{ownCreations},
 }
 
-// ObjectCreate is CREATE_OBJECT.
+// ObjectCreate (CREATE_OBJECT) creates an object other than a player's ship,
+// such as a station, an asteroid or a torpedo.
 type ObjectCreate struct {
 	Slot uint8
 	Object
@@ -72,7 +74,7 @@ var objectCreateTeamSpec = decode.Spec{
 	Made:     decode.MadeByState,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicObjects,
-	Head:     3 + 4 + 4 + 1, // up to the species
+	Head:     3 + 4 + 4 + 1, // up to and including the species
 	Doc:      "A player's ship comes into being.",
 	Brief:    []string{"name", "species", "object_id", "set"},
 	Harmless: slices.Concat(objectHarmless, []string{
@@ -88,7 +90,7 @@ var objectCreateTeamSpec = decode.Spec{
 	Deviations: []decode.Deviation{ownCreations},
 }
 
-// ObjectCreateTeam is CREATE_PLAYER_OBJECT.
+// ObjectCreateTeam (CREATE_PLAYER_OBJECT) creates a player's ship.
 type ObjectCreateTeam struct {
 	Slot   uint8
 	Player uint8
@@ -108,7 +110,7 @@ const (
 	ClassTorpedo uint32 = 0x8009
 )
 
-// An Object is a game object in messages 02 and 03.
+// An Object is a game object in an [ObjectCreate] or [ObjectCreateTeam].
 type Object struct {
 	Class       uint32
 	ID          wire.ObjectID
@@ -118,9 +120,9 @@ type Object struct {
 	Velocity    wire.Vec4f
 	Name        wire.Chars
 	Set         wire.Chars
-	Ship        *ship.Class // ClassShip: the class of Species; nil if it has no list
+	Ship        *ship.Class // ClassShip: the class of Species, nil if its subsystems are unknown
 	Snapshot    []Part      // ClassShip, if the list fits
-	Fits        bool        // whether the snapshot matches the ship's list; it does not for modified ships
+	Fits        bool        // whether the snapshot matches the subsystems of the class. Ships changed by mods do not match.
 	Torpedo     TorpedoBody // ClassTorpedo
 }
 

@@ -31,6 +31,7 @@ var playerAnnounceSpec = decode.Spec{
 	}}},
 }
 
-// PlayerAnnounce is NEW_PLAYER_IN_GAME: code NEW_PLAYER_IN_GAME or
-// NETWORK_DELETE_PLAYER. The destination is the host's game object.
+// PlayerAnnounce (NEW_PLAYER_IN_GAME) reports that a player has joined. Its
+// event is NEW_PLAYER_IN_GAME or NETWORK_DELETE_PLAYER, and the destination is
+// the host's game object.
 type PlayerAnnounce struct{ event.Event }

@@ -31,7 +31,7 @@ var playerDeletedSpec = decode.Spec{
 	}},
 }
 
-// PlayerDeleted is DELETE_PLAYER_FROM_GAME.
+// PlayerDeleted (DELETE_PLAYER_FROM_GAME) reports that a player has left.
 type PlayerDeleted struct{ Name wire.Chars }
 
 // Walk implements [decode.Message].
@@ -39,7 +39,7 @@ func (m *PlayerDeleted) Walk(c *decode.Codec) {
 	c.Private(decode.PlayerName, func() { c.Str32("name", &m.Name, "player name") })
 }
 
-// PlayerDeletedOpenBC is the form sent by the OpenBC server.
+// PlayerDeletedOpenBC is the form that the OpenBC server sends.
 type PlayerDeletedOpenBC struct{ Name wire.Chars }
 
 // Walk implements [decode.Message].

@@ -37,16 +37,17 @@ const (
 
 var pulseFlagNames = decode.FlagNames{"sound", "target"}
 
-// PulseFire is CREATE_PULSE. Paired cannons send one each.
+// PulseFire (CREATE_PULSE) reports that a pulse weapon fired. Paired cannons
+// send one message each.
 type PulseFire struct {
 	Weapon       wire.ObjectID
 	FiringPlayer uint8
 	Direction    wire.Dir3
 	Flags        PulseFlags
-	Target       wire.ObjectID // PulseTarget
+	Target       wire.ObjectID // only with PulseTarget
 }
 
-// Actor returns the object that acts, the weapon.
+// Actor returns the weapon.
 func (m *PulseFire) Actor() wire.ObjectID { return m.Weapon }
 
 // Walk implements [decode.Message].

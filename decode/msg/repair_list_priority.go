@@ -23,6 +23,7 @@ var repairListPrioritySpec = decode.Spec{
 	Layout:   decode.LayoutOf[RepairListPriority](),
 }
 
-// RepairListPriority is REPAIR_LIST_PRIORITY. The destination is the repair
-// subsystem, the object the subsystem that moves up. The source has no meaning.
+// RepairListPriority (REPAIR_LIST_PRIORITY) moves a subsystem up in the queue
+// for repair. The destination is the repair subsystem, and the object is the
+// subsystem that moves up. The source has no meaning.
 type RepairListPriority struct{ event.Event }

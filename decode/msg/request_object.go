@@ -23,7 +23,8 @@ var requestObjectSpec = decode.Spec{
 	Layout:   decode.LayoutOf[RequestObject](),
 }
 
-// RequestObject is SEND_OBJECT.
+// RequestObject (SEND_OBJECT) asks the host for an object that the client
+// lacks.
 type RequestObject struct{ Object wire.ObjectID }
 
 // Walk implements [decode.Message].

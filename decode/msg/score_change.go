@@ -21,11 +21,12 @@ var scoreChangeSpec = decode.Spec{
 	Layout:    decode.LayoutOf[ScoreChange](),
 }
 
-// ScoreChange holds the scores changed by a death. Players are network ids.
+// ScoreChange has the scores that a ship's destruction changed. Players are
+// network ids.
 type ScoreChange struct {
-	Killer  int32 // 0 for no player
-	Kills   int32 // unless Killer is 0
-	Score   int32 // unless Killer is 0
+	Killer  int32 // 0 if no player destroyed the ship
+	Kills   int32 // absent if Killer is 0
+	Score   int32 // absent if Killer is 0
 	Victim  int32
 	Deaths  int32
 	Updates []ScoreUpdate
@@ -34,7 +35,7 @@ type ScoreChange struct {
 // A ScoreUpdate is the score of a player with a share in the kill.
 type ScoreUpdate struct {
 	Player int32
-	Score  int32 // unless Player is 0
+	Score  int32 // absent if Player is 0
 }
 
 // Reset prepares the message for reuse.

@@ -24,7 +24,8 @@ type Script struct {
 	Body []byte
 }
 
-// Opcode returns the message's own opcode instead of the spec's.
+// Opcode returns the opcode of the message. The spec has the lowest opcode that
+// it covers.
 func (m *Script) Opcode() decode.Opcode { return m.Op }
 
 // Walk implements [decode.Message].

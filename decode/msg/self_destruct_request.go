@@ -19,7 +19,8 @@ var selfDestructRequestSpec = decode.Spec{
 	Layout:   decode.LayoutOf[SelfDestructRequest](),
 }
 
-// SelfDestructRequest is SELF_DESTRUCT_REQUEST.
+// SelfDestructRequest (SELF_DESTRUCT_REQUEST) asks the host to destroy the
+// player's ship.
 type SelfDestructRequest struct{}
 
 // Walk implements [decode.Message].

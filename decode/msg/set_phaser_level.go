@@ -23,5 +23,6 @@ var setPhaserLevelSpec = decode.Spec{
 	Layout:   decode.LayoutOf[SetPhaserLevel](),
 }
 
-// SetPhaserLevel is SET_PHASER_LEVEL; the destination is the phaser system.
+// SetPhaserLevel (SET_PHASER_LEVEL) reports the power level that a player set.
+// The destination is the phaser system.
 type SetPhaserLevel struct{ event.Event }

@@ -28,8 +28,8 @@ var settingsSpec = decode.Spec{
 	Layout:   decode.LayoutOf[Settings](),
 }
 
-// Settings is GAME_INITIALIZE. Its three bits share one byte, at the place of
-// the first.
+// Settings (GAME_INITIALIZE) tells a joining client its slot and the rules of
+// the game. Its three bits share one byte at the first bit's place.
 type Settings struct {
 	GameTime   wire.F32
 	Collisions bool
@@ -37,7 +37,7 @@ type Settings struct {
 	Slot       uint8
 	Mission    wire.Chars
 	Renamed    bool
-	NewName    wire.WideChars // Renamed
+	NewName    wire.WideChars // only if Renamed
 }
 
 // Walk implements [decode.Message].

@@ -5,11 +5,10 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// ShortEvent replaces several events in OpenBC's battle test and holds nothing
-// but the object.
+// ShortEvent replaces several events in OpenBC's battle test. It contains only
+// the object.
 type ShortEvent struct{ Object wire.ObjectID }
 
-// Actor returns the object that acts.
 func (m *ShortEvent) Actor() wire.ObjectID { return m.Object }
 
 // Walk implements [decode.Message].

@@ -11,7 +11,7 @@ type Part struct {
 	Index     uint8
 	Condition uint8
 	Children  []byte // condition of each
-	Power     int8   // per cent; negative when switched off
+	Power     int8   // per cent, negative when switched off
 	Main      uint8  // main battery
 	Backup    uint8  // backup battery
 	Facings   []byte // front, rear, top, bottom, left, right
@@ -72,7 +72,7 @@ func (m *Object) part(c *decode.Codec, e *Part) {
 
 const withActiveBit uint64 = 1<<ship.Phaser | 1<<ship.Pulse | 1<<ship.Torpedo | 1<<ship.Tractor | 1<<ship.Cloak
 
-// What the elements of a ship's list follow from.
+// The sources of the derived fields in a ship's list.
 var (
 	subsystemIndex = decode.Source{Is: decode.SubsystemIndex}
 	subsystemName  = decode.Source{Is: decode.SubsystemName}

@@ -10,7 +10,7 @@ import (
 // OpStartCloaking is the opcode of [StartCloaking].
 const OpStartCloaking decode.Opcode = 0x0E
 
-// refusedOrders is the way of OpenBC's hosts with StartCloaking and StartWarp.
+// refusedOrders tells how OpenBC's hosts treat StartCloaking and StartWarp.
 var refusedOrders = decode.Deviation{
 	Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyAllowed, Rule: decode.Rule{
 		Name: "refuses-cloak-and-warp",
@@ -40,5 +40,6 @@ var startCloakingSpec = decode.Spec{
 	Deviations: []decode.Deviation{refusedOrders},
 }
 
-// StartCloaking is START_CLOAKING; the destination is the cloaking device.
+// StartCloaking (START_CLOAKING) reports that a cloaking device is switched on.
+// The destination is the cloaking device.
 type StartCloaking struct{ event.Event }

@@ -31,6 +31,7 @@ var startFiringSpec = decode.Spec{
 	}},
 }
 
-// StartFiring is START_FIRING; the destination is the weapon system. Torpedoes
-// and pulses have messages of their own.
+// StartFiring (START_FIRING) reports that a phaser or tractor system begins to
+// fire. The destination is the weapon system. For torpedoes and pulses see
+// [TorpedoFire] and [PulseFire].
 type StartFiring struct{ event.Event }

@@ -24,5 +24,6 @@ var startWarpSpec = decode.Spec{
 	Deviations: []decode.Deviation{refusedOrders},
 }
 
-// StartWarp is START_WARP; the destination is the ship's warp engines.
+// StartWarp (START_WARP) reports that a ship goes to warp. The destination is
+// the ship's warp engines.
 type StartWarp struct{ event.Event }

@@ -22,8 +22,8 @@ const (
 	batteries     = 2
 )
 
-// UpdatedObject returns the ship of an update; ok is false if the payload is
-// not a StateUpdate or is too short.
+// UpdatedObject returns the ship of an update. If the payload is not a
+// StateUpdate or is too short, ok is false.
 func UpdatedObject(payload []byte) (id wire.ObjectID, ok bool) {
 	if len(payload) < 1+4 || decode.Opcode(payload[0]) != OpStateUpdate {
 		return 0, false
@@ -31,8 +31,8 @@ func UpdatedObject(payload []byte) (id wire.ObjectID, ok bool) {
 	return wire.ObjectID(binary.LittleEndian.Uint32(payload[1:])), true
 }
 
-// UpdateHead returns the ship and the flags of an update; ok is false if the
-// payload is not a StateUpdate or is too short.
+// UpdateHead returns the ship and the flags of an update. If the payload is not
+// a StateUpdate or is too short, ok is false.
 func UpdateHead(payload []byte) (id wire.ObjectID, flags Dirty, ok bool) {
 	id, ok = UpdatedObject(payload)
 	if !ok || len(payload) < stateHead {
@@ -41,7 +41,7 @@ func UpdateHead(payload []byte) (id wire.ObjectID, flags Dirty, ok bool) {
 	return id, Dirty(payload[stateHead-1]), true
 }
 
-// UpdateFlags returns the flags of an update that is long enough.
+// UpdateFlags returns the flags of an update, which must be long enough.
 func UpdateFlags(update []byte) Dirty { return Dirty(update[stateHead-1]) }
 
 // stateLeast is the minimum size of an update for each combination of flags,
@@ -62,19 +62,20 @@ var stateLeast = func() (least [256]uint8) {
 	return least
 }()
 
-// A plainForm is the form of the plain updates with certain flags, in one word:
-// the size without hash and power settings, and above that the other fields.
+// A plainForm describes the plain updates with certain flags in one word: the
+// size without hash and power settings in the low 8 bits, and the fields below
+// in the bits above.
 type plainForm uint64
 
 const (
-	formBits = 8 + 8*iota // offset of the group of bits; of the flags if there is none
-	formMask              // of its count and unused bits
-	formWant              // those
+	formBits = 8 + 8*iota // offset of the group of bits, or of the flags if there is no group
+	formMask              // mask of the group's count and unused bits
+	formWant              // their expected value
 	formHash              // mask of the bit before a hash
-	formTail              // mask of the size of power settings: 0 without
+	formTail              // mask of the size of power settings, 0 if there are none
 )
 
-// plainForms are the forms by flags.
+// plainForms are the forms, indexed by flags.
 var plainForms = func() (forms [256]plainForm) {
 	for flags := range forms {
 		size := uint64(stateLeast[flags])
@@ -91,7 +92,7 @@ var plainForms = func() (forms [256]plainForm) {
 		case DirtyPosition | DirtyCloak:
 			form = group(stateHead+positionBytes, 0xFC, 0x40, 1)
 		default:
-			form |= 1 << formWant // never, without a mask
+			form |= 1 << formWant // can never match, as the mask is 0
 		}
 		if Dirty(flags)&DirtyPower != 0 {
 			form |= 0xFFFE << formTail
@@ -102,8 +103,8 @@ var plainForms = func() (forms [256]plainForm) {
 }()
 
 // PlainUpdate reports whether b is an update without subsystems that decodes to
-// its last byte in every dialect and every state of a session. It takes all of
-// them but those of OpenBC that hold two groups of bits.
+// its last byte in every dialect and every state of a session. It reports false
+// for OpenBC's updates with two groups of bits.
 func PlainUpdate(b []byte) bool {
 	if len(b) < stateHead {
 		return false
@@ -118,7 +119,7 @@ func PlainUpdate(b []byte) bool {
 	return group&uint8(form>>formMask) == uint8(form>>formWant) && rest&^int(form>>formTail) == 0
 }
 
-// PlainHash returns the integrity hash in a [PlainUpdate].
+// PlainHash returns the integrity hash in a plain update (see [PlainUpdate]).
 func PlainHash(b []byte) (hash uint16, ok bool) {
 	const at = stateHead + positionBytes + 1
 	if len(b) < at+hashBytes || Dirty(b[stateHead-1])&DirtyPosition == 0 || b[at-1]&1 == 0 {
@@ -127,26 +128,28 @@ func PlainHash(b []byte) (hash uint16, ok bool) {
 	return binary.LittleEndian.Uint16(b[at:]), true
 }
 
-// StateParts holds the offsets of an update's parts, without their values.
+// StateParts has the offsets of an update's parts, without their values.
 type StateParts struct {
 	Flags   Dirty
 	HasHash bool
 	Cloak   bool // as sent
-	Entries int  // of the subsystem block
+	Entries int  // number of entries in the subsystem block
 
-	motion  int // offset behind the position
+	motion  int // offset after the position
 	block   int // offset of the subsystem block
 	power   int // offset of the power settings
 	class   *ship.Class
 	openBC  bool
 	entries [maxEntries]entryPart
 
-	// Of an update that ReadFast has read; its memory may be used for another one.
+	// The update that ReadFast has read. Its memory may since be used for another
+	// one.
 	update  []byte
 	dialect decode.Dialect
 }
 
-// are reports whether the parts are those of an update that was just read.
+// are reports whether the parts were read from b itself, in this dialect and
+// for this class.
 func (p *StateParts) are(b []byte, d decode.Dialect, class *ship.Class) bool {
 	return len(p.update) > 0 && len(b) == len(p.update) && &b[0] == &p.update[0] && d == p.dialect &&
 		(p.Flags&DirtySubsystems == 0 || p.class == class)
@@ -157,19 +160,19 @@ const maxEntries = 64
 
 // An entryPart holds the offsets of an entry in a subsystem block.
 type entryPart struct {
-	condition uint16 // offset; the conditions of the children follow
-	tail      uint16 // offset behind those and the group of bits
+	condition uint16 // offset of the condition, which the conditions of the children follow
+	tail      uint16 // offset after the conditions and the group of bits
 	hasPower  bool
 }
 
 // Locate finds the parts of an update that decodes to its last byte, opcode
-// included. It reports false for any other, and for some that only
-// [StateUpdate.Walk] reads. An update with a subsystem block needs the class of
-// its ship.
+// included. It reports false for any other message, and for some messages that
+// only [StateUpdate.Walk] reads. An update with a subsystem block needs the
+// class of its ship.
 //
-// Locate is the fast form of the walk and must match it; a test and a fuzz
-// target compare the two. Counting needs only the parts; StateUpdate.ReadFast
-// fills in the values.
+// Locate is the fast form of the walk and must match it. A test and a fuzz
+// target compare the two. Counting messages needs only the parts.
+// StateUpdate.ReadFast fills in the values.
 func (p *StateParts) Locate(b []byte, d decode.Dialect, env decode.Env) (ok bool) {
 	if len(b) < stateHead {
 		return false
@@ -223,8 +226,8 @@ func (p *StateParts) Locate(b []byte, d decode.Dialect, env decode.Env) (ok bool
 // stateObject returns the ship of an update.
 func stateObject(b []byte) wire.ObjectID { return wire.ObjectID(binary.LittleEndian.Uint32(b[1:])) }
 
-// ReadFast implements [decode.FastReader]: nineteen of twenty game messages are
-// updates, and a walk takes several times as long.
+// ReadFast implements [decode.FastReader]. It exists because 19 of 20 game
+// messages are updates, and a walk takes several times as long.
 func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool {
 	if m.parts == nil {
 		m.parts = new(StateParts)
@@ -253,9 +256,9 @@ func (m *StateUpdate) ReadHead(b []byte, d decode.Dialect, env decode.Env) bool 
 	return true
 }
 
-// ReadPosition fills in object, flags and position of an update that is known to
-// decode to its last byte. It reports false for one with subsystems, and for one
-// that is too short after all.
+// ReadPosition fills in object, flags and position of an update that is known
+// to decode to its last byte. It reports false for an update with subsystems,
+// and for one that is too short.
 func (m *StateUpdate) ReadPosition(b []byte) bool {
 	if len(b) < stateHead {
 		return false
@@ -309,7 +312,7 @@ func (m *StateUpdate) loadRest(b []byte, env decode.Env, parts *StateParts) {
 		}
 	}
 	const motion = DirtyForward | DirtyUp | DirtySpeed
-	if flags&motion == motion { // as in most
+	if flags&motion == motion { // set in most updates
 		p := b[off : off+2*dirBytes+speedBytes]
 		m.Forward = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
 		m.Up = wire.Dir3{int8(p[3]), int8(p[4]), int8(p[5])}
@@ -374,7 +377,7 @@ func (p *StateParts) locateBlock(b []byte, off int, d decode.Dialect, group *bit
 				return off, false
 			}
 			e.hasPower = group.next()
-		} else if openBC && group.left > 0 { // closes the group of bits, which is not empty
+		} else if openBC && group.left > 0 { // the entry would close a group with unread bits
 			return off, false
 		}
 		e.tail = uint16(off)
@@ -431,7 +434,7 @@ func (m *StateUpdate) loadBlock(b []byte, parts *StateParts) {
 // A bitGroup is the open group of bits.
 type bitGroup struct {
 	bits, left, full uint8
-	any              bool // there was a group
+	any              bool // whether there was a group before
 }
 
 // open opens a group at off unless one is open. It returns the offset of the
@@ -444,7 +447,7 @@ func (g *bitGroup) open(b []byte, off int, d decode.Dialect) (at int, ok bool) {
 		return off, false
 	}
 	count, values := b[off]>>5, b[off]&0x1F
-	// The game fills a group before it begins another.
+	// The game fills a group before it begins another one.
 	if count == 0 || count > 5 || values>>count != 0 || g.any && g.full < 5 && d != decode.OpenBC {
 		return off, false
 	}

@@ -29,7 +29,7 @@ var shownUpdate = sync.OnceValue(func() *updateFields {
 	return f
 })
 
-// ratios and percents are the values of bytes of the kinds Ratio8 and Power8, as
+// ratios and percents map a byte to the value of a Ratio8 and of a Power8, as
 // the walk computes them.
 var ratios, percents = func() (r, p [256]float64) {
 	for i := range r {
@@ -38,15 +38,15 @@ var ratios, percents = func() (r, p [256]float64) {
 	return r, p
 }()
 
-// ownClass is a session that knows the class in an update.
+// ownClass is the Env of a session that knows the class in an update.
 type ownClass struct{ m *StateUpdate }
 
 func (e ownClass) Ship(wire.ObjectID) *ship.Class            { return e.m.Class }
 func (e ownClass) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return e.m.base, e.m.hasBase }
 
-// ShowFast implements [decode.FastShower]. It is the fast form of the walk, like
-// [StateParts.Locate], and must match it; a test and a fuzz target compare the
-// two.
+// ShowFast implements [decode.FastShower]. It is the fast form of the walk,
+// like [StateParts.Locate], and must match it. A test and a fuzz target compare
+// the two.
 func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bool {
 	if m.parts == nil {
 		m.parts = new(StateParts)
@@ -102,7 +102,7 @@ func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bo
 var element decode.Shown
 
 // showMotion shows the fields between position and bits. It returns the offset
-// behind them.
+// after them.
 func (m *StateUpdate) showMotion(s *decode.Showing, f *updateFields) (off int) {
 	p := m.parts
 	off = p.motion

@@ -49,8 +49,8 @@ var stateUpdateSpec = decode.Spec{
 // Dirty flags mark the fields present in a StateUpdate.
 type Dirty uint8
 
-// The flags in numeric order. On the wire the field of DirtyCloak precedes that
-// of DirtySubsystems.
+// The flags in numeric order. On the wire, the field of DirtyCloak precedes the
+// field of DirtySubsystems.
 const (
 	DirtyPosition   Dirty = 0x01
 	DirtyDelta      Dirty = 0x02
@@ -73,26 +73,26 @@ func DirtyNames() []string {
 	return names
 }
 
-// ClockField is the name of the field with the sender's game clock, in which
-// the updates of a ship differ.
+// ClockField is the name of the field with the sender's game clock. It differs
+// between the updates of a ship.
 const ClockField = "game_time"
 
-// StateUpdate is SHIP_UPDATE.
+// StateUpdate (SHIP_UPDATE) has the position, movement and condition of a ship.
 type StateUpdate struct {
 	Object   wire.ObjectID
 	GameTime wire.F32
 	Flags    Dirty
-	Position [3]wire.F32 // DirtyPosition
-	HasHash  bool        // DirtyPosition
-	Hash     uint16      // HasHash
-	Delta    wire.Vec4h  // DirtyDelta
-	Forward  wire.Dir3   // DirtyForward
-	Up       wire.Dir3   // DirtyUp
-	Speed    wire.CF16   // DirtySpeed
-	Cloak    bool        // DirtyCloak, as sent: inverted in OpenBC
-	Start    uint8       // DirtySubsystems: index of the first entry
-	Entries  []Entry     // DirtySubsystems
-	Power    []Setting   // DirtyPower
+	Position [3]wire.F32 // only with DirtyPosition
+	HasHash  bool        // only with DirtyPosition
+	Hash     uint16      // only if HasHash
+	Delta    wire.Vec4h  // only with DirtyDelta
+	Forward  wire.Dir3   // only with DirtyForward
+	Up       wire.Dir3   // only with DirtyUp
+	Speed    wire.CF16   // only with DirtySpeed
+	Cloak    bool        // only with DirtyCloak. As sent: OpenBC inverts it.
+	Start    uint8       // only with DirtySubsystems: index of the first entry
+	Entries  []Entry     // only with DirtySubsystems
+	Power    []Setting   // only with DirtyPower
 
 	// Class is the ship's class from the session, or nil if unknown.
 	Class *ship.Class
@@ -117,7 +117,7 @@ type Entry struct {
 // A Setting is a player's power setting for a subsystem.
 type Setting struct {
 	Index uint8 // in the ship's list
-	Value uint8 // 204 is 100 per cent
+	Value uint8 // 204 means 100 per cent
 }
 
 // Reset prepares the message for reuse.
@@ -129,8 +129,8 @@ func (m *StateUpdate) Reset() {
 	}
 }
 
-// Base returns the last absolute position before the message, if it has a
-// relative one and that is known.
+// Base returns the last absolute position before the message, if the message
+// has a relative one and the base is known.
 func (m *StateUpdate) Base() (p wire.Vec3, ok bool) { return m.base, m.hasBase }
 
 // Context implements [decode.Copied].
@@ -201,11 +201,11 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 	})
 }
 
-// blockLimit is the size, start index included, at which a block begins no
-// further entry.
+// blockLimit is a size in bytes, start index included. Once a block has reached
+// it, no further entry begins.
 const blockLimit = 10
 
-// The lists of entries in a block.
+// The counts of the lists in a block.
 var (
 	entries       = &decode.Count{Ship: true, First: "start", Bytes: blockLimit, Least: 1}
 	entriesOpenBC = &decode.Count{Ship: true, First: "start", Bytes: blockLimit, Least: 2}
@@ -297,7 +297,7 @@ func (m *StateUpdate) classSource() string {
 	return "inferred"
 }
 
-// noSubsystem replaces entries missing from the list.
+// noSubsystem stands for entries without a subsystem in the ship's list.
 var noSubsystem ship.Subsystem
 
 func (m *StateUpdate) subsystem(i uint8) *ship.Subsystem {

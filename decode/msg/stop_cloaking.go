@@ -31,5 +31,6 @@ var stopCloakingSpec = decode.Spec{
 	}},
 }
 
-// StopCloaking is STOP_CLOAKING; the destination is the cloaking device.
+// StopCloaking (STOP_CLOAKING) reports that a cloaking device is switched off.
+// The destination is the cloaking device.
 type StopCloaking struct{ event.Event }

@@ -31,5 +31,6 @@ var stopFiringSpec = decode.Spec{
 	}},
 }
 
-// StopFiring is STOP_FIRING; the destination is the weapon system.
+// StopFiring (STOP_FIRING) reports that a phaser or tractor system ceases to
+// fire. The destination is the weapon system.
 type StopFiring struct{ event.Event }

@@ -23,6 +23,7 @@ var stopFiringAtTargetSpec = decode.Spec{
 	Layout:   decode.LayoutOf[StopFiringAtTarget](),
 }
 
-// StopFiringAtTarget is STOP_FIRING_AT_TARGET; the destination is the weapon
-// system, the object its target or 0 for all.
+// StopFiringAtTarget (STOP_FIRING_AT_TARGET) reports that a weapon system
+// ceases to fire at one target. The destination is the weapon system. The
+// object is its target, or 0 for all targets.
 type StopFiringAtTarget struct{ event.Event }

@@ -34,10 +34,11 @@ var subsystemStatusSpec = decode.Spec{
 	}},
 }
 
-// SubsystemStatus is SUBSYSTEM_STATE_CHANGED; the destination is the subsystem.
+// SubsystemStatus (SUBSYSTEM_STATE_CHANGED) reports that a subsystem was
+// switched on or off. The destination is the subsystem.
 type SubsystemStatus struct{ event.Event }
 
-// SubsystemStatusOpenBC is the form sent by OpenBC's battle test.
+// SubsystemStatusOpenBC is the form that OpenBC's battle test sends.
 type SubsystemStatusOpenBC struct {
 	Object    wire.ObjectID
 	Index     uint8
@@ -47,7 +48,7 @@ type SubsystemStatusOpenBC struct {
 	Class *ship.Class
 }
 
-// Actor returns the object that acts, the ship.
+// Actor returns the ship.
 func (m *SubsystemStatusOpenBC) Actor() wire.ObjectID { return m.Object }
 
 // Walk implements [decode.Message].
@@ -59,8 +60,9 @@ func (m *SubsystemStatusOpenBC) Walk(c *decode.Codec) {
 	c.F32("condition", &m.Condition, "as the sender counts it")
 }
 
-// name returns the name of the subsystem. Captures hold index 0 alone, which
-// begins the ship's list; they do not tell whether others count parts as well.
+// name returns the name of the subsystem. It knows only index 0, which begins
+// the ship's list. Captures have no other index, so it is not known whether the
+// others count parts of subsystems as well.
 func (m *SubsystemStatusOpenBC) name() string {
 	if m.Class == nil || m.Index != 0 || len(m.Class.Subsystems) == 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 // OpTorpedoFire is the opcode of [TorpedoFire].
 const OpTorpedoFire decode.Opcode = 0x19
 
-// unreadShots is the way of OpenBC's hosts with shots.
+// unreadShots tells how OpenBC's hosts treat shots.
 var unreadShots = decode.Deviation{
 	Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyReadable, Rule: decode.Rule{
 		Name: "drops-unread-shots",
@@ -45,23 +45,23 @@ type TorpedoFlags uint8
 const (
 	TorpedoBit0     TorpedoFlags = 0x01 // probably the skewed launch geometry
 	TorpedoBit1     TorpedoFlags = 0x02 // probably whether the launch is audible
-	TorpedoNoTarget TorpedoFlags = 0x04 // nothing follows the direction
+	TorpedoNoTarget TorpedoFlags = 0x04 // neither target nor offset follows the direction
 )
 
 var torpedoFlagNames = decode.FlagNames{"bit0", "bit1", "no_target"}
 
-// TorpedoFire is CREATE_TORP. It does not carry the torpedo type, which is the
-// one selected in the tube's system.
+// TorpedoFire (CREATE_TORP) reports that a ship launched a torpedo. It does not
+// contain the torpedo's type: that is the type selected in the tube's system.
 type TorpedoFire struct {
 	Tube         wire.ObjectID
 	FiringPlayer uint8
 	Flags        TorpedoFlags
 	Direction    wire.Dir3
-	Target       wire.ObjectID // unless TorpedoNoTarget
-	Offset       wire.Vec4b    // unless TorpedoNoTarget
+	Target       wire.ObjectID // absent with TorpedoNoTarget
+	Offset       wire.Vec4b    // absent with TorpedoNoTarget
 }
 
-// Actor returns the object that acts, the tube.
+// Actor returns the tube.
 func (m *TorpedoFire) Actor() wire.ObjectID { return m.Tube }
 
 // Walk implements [decode.Message].
@@ -76,7 +76,7 @@ func (m *TorpedoFire) Walk(c *decode.Codec) {
 	})
 }
 
-// torpedoOpenBCTarget is the flag set by OpenBC's test clients when a target
+// torpedoOpenBCTarget is the flag that OpenBC's test clients set if a target
 // follows.
 const torpedoOpenBCTarget TorpedoFlags = 0x02
 
@@ -90,7 +90,7 @@ type TorpedoFireOpenBC struct {
 	Offset       wire.Vec4h
 }
 
-// Actor returns the object that acts, the tube.
+// Actor returns the tube.
 func (m *TorpedoFireOpenBC) Actor() wire.ObjectID { return m.Tube }
 
 // Walk implements [decode.Message].

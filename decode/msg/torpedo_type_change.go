@@ -25,6 +25,7 @@ var torpedoTypeChangeSpec = decode.Spec{
 	Layout:   decode.LayoutOf[TorpedoTypeChange](),
 }
 
-// TorpedoTypeChange is TORPEDO_TYPE_CHANGED; source and destination are the
-// torpedo system, the value is the ammunition slot, 0 to 3.
+// TorpedoTypeChange (TORPEDO_TYPE_CHANGED) reports that a player selected
+// another type of torpedo. Source and destination are the torpedo system, and
+// the value is the ammunition slot, 0 to 3.
 type TorpedoTypeChange struct{ event.Event }

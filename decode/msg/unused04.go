@@ -12,6 +12,6 @@ var unused04Spec = decode.Spec{
 	Dir:      decode.Nobody,
 	Evidence: decode.Open,
 	Doc:      "The game neither sends nor handles it.",
-	// OpenBC uses the opcode.
+	// OpenBC uses the opcode for [BootPlayer].
 	Alternatives: []*decode.Spec{&bootPlayerSpec},
 }

@@ -30,7 +30,8 @@ var verifyEnterSetSpec = decode.Spec{
 	}}},
 }
 
-// VerifyEnterSet is VERIFY_ENTER_SET.
+// VerifyEnterSet (VERIFY_ENTER_SET) names an object that the receiver should
+// have. A receiver that lacks it sends a [RequestObject].
 type VerifyEnterSet struct{ Object wire.ObjectID }
 
 // Walk implements [decode.Message].

@@ -30,8 +30,8 @@ var verifyExitedWarpSpec = decode.Spec{
 	}},
 }
 
-// VerifyExitedWarp is VERIFY_EXITED_WARP. A client moves the object if it has
-// it, and otherwise requests it with 0x1E.
+// VerifyExitedWarp (VERIFY_EXITED_WARP) reports that a ship has left warp. A
+// client that has the ship moves it to the set. Others send a [RequestObject].
 type VerifyExitedWarp struct {
 	Object wire.ObjectID
 	Set    wire.Chars
@@ -43,13 +43,13 @@ func (m *VerifyExitedWarp) Walk(c *decode.Codec) {
 	c.Str32z("set", &m.Set, "where it is, such as Multi1")
 }
 
-// VerifyExitedWarpBare is the form sent by programs that do not count the
-// terminator of the name.
+// VerifyExitedWarpBare is the form of senders whose length of the name excludes
+// the terminator.
 type VerifyExitedWarpBare struct {
 	Object wire.ObjectID
 	Set    wire.Chars
 	Ended  bool
-	End    uint8 // Ended
+	End    uint8 // only if Ended
 }
 
 // Walk implements [decode.Message].

@@ -24,7 +24,8 @@ var versionDifferentSpec = decode.Spec{
 	Layout:   decode.LayoutOf[VersionDifferent](),
 }
 
-// VersionDifferent is VERSION_DIFFERENT.
+// VersionDifferent (VERSION_DIFFERENT) tells a client that its version of the
+// game differs from the host's.
 type VersionDifferent struct{ Text wire.Chars }
 
 // Walk implements [decode.Message].

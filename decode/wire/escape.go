@@ -8,19 +8,19 @@ import (
 	"github.com/bcdissect/bcdissect/decode/internal/ascii"
 )
 
-// Untrusted is UTF-8 text that others sent, such as a player's name or a line
-// of chat. It prints escaped: fmt and String never pass an escape sequence on to
-// a terminal.
+// Untrusted is UTF-8 text that came from the network, such as a player's name
+// or a line of chat. It prints escaped: fmt and String never pass an escape
+// sequence to a terminal.
 type Untrusted string
 
-// String returns the text as [Escape] does.
+// String returns the text as escaped by [Escape].
 func (t Untrusted) String() string { return Escape(string(t)) }
 
-// Raw returns the text as sent, to compare it or for an output that escapes by
-// its own rules, such as JSON or HTML.
+// Raw returns the text unescaped. Use it to compare texts, or for output with
+// its own escaping, such as JSON or HTML.
 func (t Untrusted) Raw() string { return string(t) }
 
-// Join joins texts with another one between them.
+// Join joins texts with the text between.
 func Join(all []Untrusted, between Untrusted) (joined Untrusted) {
 	for i, t := range all {
 		if i > 0 {
@@ -31,10 +31,10 @@ func Join(all []Untrusted, between Untrusted) (joined Untrusted) {
 	return joined
 }
 
-// Escape returns text that came over the network in a form that a terminal
-// shows and does not obey: control characters and bytes that are not UTF-8 as
-// \x1b, other characters that cannot be seen, such as those that reverse the
-// direction of writing, as \u{202e}. A backslash stays as it is.
+// Escape returns text from the network in a form that is safe for a terminal.
+// Control characters and bytes that are not UTF-8 become escapes such as \x1b.
+// Other invisible characters, such as those that reverse the direction of
+// writing, become escapes such as \u{202e}. A backslash is kept.
 func Escape(s string) string {
 	if plain(s) {
 		return s
@@ -75,5 +75,5 @@ func AppendEscaped[T ~string | ~[]byte](dst []byte, s T) []byte {
 
 const lowerDigits = "0123456789abcdef"
 
-// plain reports whether s is printable ASCII throughout.
+// plain reports whether s consists only of printable ASCII characters.
 func plain[T ~string | ~[]byte](s T) bool { return ascii.Printable(s, 0x7F, 0x7F) }

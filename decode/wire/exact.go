@@ -9,7 +9,8 @@ import (
 // MaxCF16 is the largest number of a CF16.
 const MaxCF16 = 10000
 
-// CF16Of packs the number of a CF16 exactly, and any other as [NewCF16] does.
+// CF16Of packs a number that is the value of a CF16 into that CF16, and any
+// other number as [NewCF16] does.
 func CF16Of(f float32) CF16 {
 	sign := CF16(0)
 	if math.Signbit(float64(f)) {
@@ -24,9 +25,10 @@ func CF16Of(f float32) CF16 {
 	return sign | v
 }
 
-// Vec4hOf packs the vector of a Vec4h so that it has the same value again, and
-// any other as [NewVec4h] does. A sender's direction is nearly as long as 127:
-// of several with the same value, the longest such is taken.
+// Vec4hOf packs a vector that is the value of a Vec4h so that its value stays
+// the same, and any other vector as [NewVec4h] does. If several Vec4h have the
+// value, it takes the one with the longest direction, since senders' directions
+// are nearly 127 long.
 func Vec4hOf(v Vec3) Vec4h {
 	for _, s := range splits(v) {
 		at := CF16Of(float32(s.length))
@@ -39,8 +41,8 @@ func Vec4hOf(v Vec3) Vec4h {
 	return NewVec4h(v)
 }
 
-// Vec4fOf packs the vector of a Vec4f so that it has the same value again, and
-// any other as the game does.
+// Vec4fOf packs a vector that is the value of a Vec4f so that its value stays
+// the same, and any other vector as the game does.
 func Vec4fOf(v Vec3) Vec4f {
 	for _, s := range splits(v) {
 		at := FloatBits(float32(s.length))
@@ -56,11 +58,11 @@ func Vec4fOf(v Vec3) Vec4f {
 	return Vec4f{Dir: d, Len: FloatBits(n)}
 }
 
-// A split is a direction and a length; their product is close to a vector.
+// A split is a direction and a length whose product is close to a vector.
 type split struct {
 	dir    Dir3
 	length float64
-	norm   float64 // of dir
+	norm   float64 // length of dir
 }
 
 // splits returns the ways in which a vector may have been packed, likely ones
@@ -73,7 +75,7 @@ func splits(v Vec3) (all []split) {
 	if !(most > 0 && most <= math.MaxFloat32) {
 		return nil
 	}
-	for k := 128; k > 0; k-- { // the greatest component
+	for k := 128; k > 0; k-- { // k is the greatest component
 		s := split{length: most * 127 / float64(k)}
 		fits := true
 		for i, x := range v {
@@ -91,8 +93,8 @@ func splits(v Vec3) (all []split) {
 	return all
 }
 
-// off tells how unlikely a direction is: rounding towards zero leaves it up to
-// 1.7 short of 127.
+// off tells how unlikely a direction is: rounding towards zero makes it up to
+// 1.7 shorter than 127.
 func (s *split) off() float64 {
 	if s.norm > 127.001 {
 		return s.norm

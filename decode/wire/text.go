@@ -15,8 +15,8 @@ var high = [32]rune{
 	0x90, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0x9D, 'ž', 'Ÿ',
 }
 
-// IsPlain reports whether b is ASCII, which is the same in Windows-1252 and in
-// UTF-8. Control characters are ASCII, too.
+// IsPlain reports whether b is ASCII, control characters included. Such bytes
+// are the same text in Windows-1252 and in UTF-8.
 func IsPlain(b []byte) bool {
 	for _, c := range b {
 		if c >= utf8.RuneSelf {
@@ -26,7 +26,7 @@ func IsPlain(b []byte) bool {
 	return true
 }
 
-// Text returns Windows-1252 text in UTF-8. Every byte is one character; control
+// Text returns Windows-1252 text in UTF-8. Every byte is one character. Control
 // characters are kept.
 func Text(b []byte) Untrusted {
 	if IsPlain(b) {
@@ -35,13 +35,15 @@ func Text(b []byte) Untrusted {
 	return Untrusted(AppendText(make([]byte, 0, len(b)+len(b)/2), b))
 }
 
-// Chars is text as sent, in Windows-1252. It prints as [Untrusted] text does.
+// Chars is text as sent, in Windows-1252. It prints escaped, as [Untrusted]
+// does.
 type Chars []byte
 
 // String returns the text in UTF-8, escaped.
 func (c Chars) String() string { return Text(c).String() }
 
-// WideChars is text as sent, in UTF-16LE. It prints as [Untrusted] text does.
+// WideChars is text as sent, in UTF-16LE. It prints escaped, as [Untrusted]
+// does.
 type WideChars []byte
 
 // String returns the text in UTF-8, escaped.

@@ -1,28 +1,31 @@
-// Package wire holds value types that keep their wire bits. Methods return the
-// meaning; reading and rewriting a message loses nothing.
+// Package wire has value types that keep their bits from the wire, so that
+// writing a message that was read gives the same bytes. Methods return the
+// meaning.
 //
 // All numbers on the wire are little-endian and unaligned.
 package wire
 
 import "math"
 
-// An F32 is an IEEE-754 single as its 32 bits. A float32 would not do: moving a
-// signalling NaN through a floating-point register may change its bits.
+// An F32 is an IEEE 754 single-precision number, kept as its 32 bits. It is not
+// a float32, since moving a signalling NaN through a floating-point register
+// may change its bits.
 type F32 uint32
 
-// FloatBits returns the wire bits of f.
+// FloatBits returns f as an F32.
 func FloatBits(f float32) F32 { return F32(math.Float32bits(f)) }
 
 // Float returns the number.
 func (f F32) Float() float32 { return math.Float32frombits(uint32(f)) }
 
 // A CF16 is a 16-bit logarithmic float: bit 15 is the sign, bits 14 to 12
-// choose one of eight ranges (0 to 0.001, then a decade each up to 10000), bits
-// 11 to 0 divide the range into 4095 steps.
+// choose one of eight ranges (0 to 0.001, then one decade each up to 10000),
+// and bits 11 to 0 divide the range into 4095 steps.
 type CF16 uint16
 
-// cf16Limits are the limits of the eight ranges, multiplied up in float32 as in
-// the game, so that values at a limit fall on the same side.
+// cf16Limits are the limits of the eight ranges, computed by multiplication in
+// float32 as in the game, so that a value at a limit falls into the same range
+// as in the game.
 var cf16Limits = makeLimits()
 
 func makeLimits() (l [9]float32) {
@@ -33,8 +36,8 @@ func makeLimits() (l [9]float32) {
 	return l
 }
 
-// CF16Limits returns the limits of the ranges: the first value of each, and the end
-// of the last.
+// CF16Limits returns the limits of the ranges: the first value of each range,
+// and the end of the last one.
 func CF16Limits() []float32 { return cf16Limits[:] }
 
 // cf16Step is one mantissa step as a fraction of a range: the game multiplies
@@ -53,8 +56,8 @@ func (v CF16) Float() float32 {
 }
 
 // NewCF16 packs f, rounding towards zero. The range limits are float32 results,
-// so powers of ten may fall a step short. Magnitudes above 10000, and NaN,
-// become the largest value of their sign.
+// so powers of ten may come out one step too small. Magnitudes above 10000, and
+// NaN, become the largest value of their sign.
 func NewCF16(f float32) CF16 {
 	var sign CF16
 	if f < 0 {
@@ -69,7 +72,7 @@ func NewCF16(f float32) CF16 {
 	return sign | 0x7FFF
 }
 
-// A Dir3 is a direction: three signed bytes, 127 for 1.
+// A Dir3 is a direction in three signed bytes, where 127 stands for 1.
 type Dir3 [3]int8
 
 // Vec returns the direction's components, each from -1.008 to 1.
@@ -104,14 +107,14 @@ func (v Vec3) Scale(f float32) Vec3 {
 	return Vec3{float32(v[0] * f), float32(v[1] * f), float32(v[2] * f)}
 }
 
-// A Vec4h is a vector as direction and CF16 length: 5 bytes.
+// A Vec4h is a vector in 5 bytes: direction and CF16 length.
 type Vec4h struct {
 	Dir Dir3
 	Len CF16
 }
 
-// Vec returns the vector. Like the game, it does not normalise the direction;
-// the result is up to 2 % short.
+// Vec returns the vector. Like the game, it does not normalise the direction,
+// so the result is up to 2 % too short.
 func (v Vec4h) Vec() Vec3 { return v.Dir.Vec().Scale(v.Len.Float()) }
 
 // NewVec4h packs v.
@@ -120,7 +123,7 @@ func NewVec4h(v Vec3) Vec4h {
 	return Vec4h{Dir: d, Len: NewCF16(n)}
 }
 
-// A Vec4f is a vector as direction and f32 length: 7 bytes.
+// A Vec4f is a vector in 7 bytes: direction and f32 length.
 type Vec4f struct {
 	Dir Dir3
 	Len F32
@@ -129,8 +132,9 @@ type Vec4f struct {
 // Vec returns the vector.
 func (v Vec4f) Vec() Vec3 { return v.Dir.Vec().Scale(v.Len.Float()) }
 
-// A Vec4b is a direction and a length relative to an object's bounding radius,
-// which is not in the message: 4 bytes, length 255 for one radius.
+// A Vec4b is a direction and a length in 4 bytes. The length is relative to the
+// bounding radius of an object, which is not in the message: 255 stands for one
+// radius.
 type Vec4b struct {
 	Dir Dir3
 	Len uint8
@@ -139,8 +143,8 @@ type Vec4b struct {
 // Ratio returns the length as a fraction of the bounding radius, 0 to 1.
 func (v Vec4b) Ratio() float32 { return float32(v.Len) / 255 }
 
-// An ObjectID identifies a game object or one of its subsystems. 0 is none,
-// [Anyone] a marker seen as destination only.
+// An ObjectID identifies a game object or one of its subsystems. 0 stands for
+// no object. [Anyone] occurs only as a destination.
 type ObjectID uint32
 
 const (
@@ -149,12 +153,12 @@ const (
 
 	// Slots is the number of player slots of a host.
 	Slots = 16
-	// Anyone is the destination of an event for every object.
+	// Anyone is the destination of an event for all objects.
 	Anyone ObjectID = 0xFFFFFFFF
 )
 
-// FirstObject returns the first object id of a player slot, normally that
-// player's ship.
+// FirstObject returns the first object id of a player slot, which normally is
+// that player's ship.
 func FirstObject(slot int) ObjectID {
 	return ObjectID(firstPlayerObject + slot*objectsPerSlot)
 }
