@@ -45,6 +45,7 @@ const (
 	evenWaits    = 2                      // repetitions after the same wait; then it doubles
 	burstBytes   = 8 << 10                // of repetitions that leave at once
 	burstPause   = 50 * time.Millisecond  // until more may
+	mostPassed   = 16                     // messages too long for a bound that are passed over
 )
 
 // unansweredTries is how often a control message is sent to a side with 8-bit
@@ -506,8 +507,15 @@ func (b *builder) add(h *transport.Header, body []byte) bool {
 }
 
 // retransmit repeats due messages: one or, where the endpoint adapts, as many as
-// fit.
+// fit. Where there is a bound, a message beyond it holds up none behind it.
 func (e *Endpoint) retransmit(now time.Duration, b *builder) {
+	var passed [mostPassed]*outgoing
+	n := 0
+	defer func() {
+		for _, o := range passed[:n] {
+			e.due.push(o)
+		}
+	}()
 	for len(e.due) > 0 {
 		o := e.due[0]
 		if o.due > now {
@@ -523,8 +531,16 @@ func (e *Endpoint) retransmit(now time.Duration, b *builder) {
 			e.burst, e.burstSize = now, 0
 		}
 		h := o.header()
-		if e.adapt && e.burstSize >= most || !b.add(&h, o.body) {
+		if e.adapt && e.burstSize >= most {
 			return
+		}
+		if !b.add(&h, o.body) {
+			if e.room == 0 || n == mostPassed {
+				return
+			}
+			e.due.remove(o)
+			passed[n], n = o, n+1
+			continue
 		}
 		e.overdue(now)
 		e.burstSize += len(o.body) + transport.PlainHeader

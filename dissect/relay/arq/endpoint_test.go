@@ -520,3 +520,27 @@ func BenchmarkUnreliable(b *testing.B) {
 		l.Datagram(start, buf[:0])
 	}
 }
+
+// A message too long for the bound holds up no repetition behind it, and leaves
+// when there is room.
+func TestShortRoom(t *testing.T) {
+	for _, adapt := range []bool{false, true} {
+		l := New(1, Limits{})
+		l.Adapt(adapt)
+		say(t, l, start, string(make([]byte, 100)))
+		say(t, l, start, "short")
+		sendAll(t, l, start)
+		l.SetRoom(40)
+		for s := 1.0; s <= 10; s++ {
+			l.Datagram(after(s), nil)
+		}
+		// After 1 s, then 2, 3 and 4 s later.
+		if want := 4; !adapt && l.Stats().Retransmitted != want || adapt && l.Stats().Retransmitted < want {
+			t.Errorf("adapt %v: the short one is repeated %d times, want %d", adapt, l.Stats().Retransmitted, want)
+		}
+		l.SetRoom(0)
+		if got, _ := sendAll(t, l, after(11)); len(got) == 0 || len(got[0]) != 100 {
+			t.Errorf("adapt %v: then %q is repeated, want the long one", adapt, got)
+		}
+	}
+}
