@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
 
-// baselining are the flags for what a host is known to do wrong.
+// baselining are the flags for the known mistakes of a host.
 type baselining struct {
 	name  string
 	write bool
@@ -24,7 +24,7 @@ func (b *baselining) define(fl *pflag.FlagSet) {
 	fl.BoolVar(&b.write, "write-baseline", false, "write what was found to the file of --baseline, and accept it")
 }
 
-// open reads the baseline before anything else is done.
+// open reads the baseline. It is called before any other input is read.
 func (b *baselining) open(stdin io.Reader, inputs ...string) error {
 	switch {
 	case b.write && b.name == "":
@@ -38,14 +38,15 @@ func (b *baselining) open(stdin io.Reader, inputs ...string) error {
 	if err != nil {
 		return cli.Failed(cli.PlainPath(b.name, err))
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // it was opened only for reading
 	if b.known, err = result.ReadBaseline(f); err != nil {
 		return cli.Failed(cli.PlainPath(b.name, err))
 	}
 	return nil
 }
 
-// settle judges by the baseline. It is written first if that is wanted.
+// settle compares the mistakes with the baseline. If the user wants a new
+// baseline, settle writes it first.
 func (b *baselining) settle(s cli.Streams, found func() *result.Baseline, judge func(*result.Baseline)) error {
 	if b.write {
 		b.known = found()

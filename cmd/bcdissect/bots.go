@@ -91,14 +91,14 @@ most 20 other actions, and never more than 200 datagrams.`,
 	fl.StringVarP(&b.output, "output", "o", "", "write the report to this `FILE`")
 	fl.Var(&b.color, "color", "colours in the table")
 	fl.BoolVar(&b.quiet, "no-progress", false, "do not draw progress on standard error")
-	_ = cmd.MarkFlagFilename("script", "toml") // the error is that the flag does not exist
+	_ = cmd.MarkFlagFilename("script", "toml") // the only error is that the flag does not exist
 	b.format.Complete(cmd, "format")
 	b.color.Complete(cmd, "color")
 	b.dialect.Complete(cmd, "dialect")
 	return cmd
 }
 
-// options returns what the bots are to do.
+// options returns the options for the bots.
 func (b *botting) options(given bool) (o bots.Options, err error) {
 	o = bots.Options{Bots: b.n, Seed: b.seed, For: b.length, Dialect: b.dialect.Value, Password: b.pass}
 	if b.script != "" {
@@ -117,7 +117,7 @@ func (b *botting) options(given bool) (o bots.Options, err error) {
 	return o, err
 }
 
-// run plays and reports.
+// run runs the bots and writes the report.
 func (b *botting) run(s cli.Streams, host string, given bool) error {
 	to, err := stage.Target("bots", host, b.remote)
 	if err != nil {

@@ -66,7 +66,7 @@ func decodeCommand(r *dissect.Record, f *cli.Common) string {
 	switch {
 	case r.Kind == dissect.KindGameSpy:
 		args = append(args, "--as", "datagram")
-	case r.Form.Whole() && (r.Kind == dissect.KindMalformed || r.Transport.Type == transport.DoNothing): // the bytes before them matter
+	case r.Form.Whole() && (r.Kind == dissect.KindMalformed || r.Transport.Type == transport.DoNothing): // the bytes before the message are needed as well
 		data = r.Datagram.Payload
 		if r.Form == packet.Clear || f.Clear() {
 			args = append(args, "--clear")
@@ -82,8 +82,8 @@ func decodeCommand(r *dissect.Record, f *cli.Common) string {
 	return strings.Join(append(args, strings.ToUpper(hex.EncodeToString(data))), " ")
 }
 
-// classOf returns the class of the ship that an update is about, nil if the
-// command needs none.
+// classOf returns the class of the ship that an update is about. It returns nil
+// if the command needs no class.
 func classOf(r *dissect.Record) *ship.Class {
 	var c *ship.Class
 	switch m := r.Message.(type) {
@@ -95,7 +95,7 @@ func classOf(r *dissect.Record) *ship.Class {
 	if c == nil {
 		return nil
 	}
-	for known := range ship.All() { // an inferred class may have a name of its own
+	for known := range ship.All() { // an inferred class may have another name
 		if known.Subsystems != nil && known.Name == strings.Split(c.Name, " or ")[0] {
 			return known
 		}

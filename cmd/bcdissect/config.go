@@ -37,7 +37,7 @@ func showConfig(s cli.Streams) error {
 	}
 	t := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
 	row := func(name, value, origin string) {
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", name, cli.OneLine(value), origin) // an error comes with Flush
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", name, cli.OneLine(value), origin) // Flush returns the error
 	}
 	origin := "default place"
 	switch {

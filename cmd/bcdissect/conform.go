@@ -27,10 +27,10 @@ import (
 	"github.com/bcdissect/bcdissect/report/verdicts"
 )
 
-// quickly is the time after which a run without --slow begins no further case.
+// quickly is the time after which a run without --slow starts no further case.
 const quickly = 270 * time.Second
 
-// The values of flags that are not given.
+// Default values of flags.
 const (
 	usualClients = 3
 	usualTimeout = 2 * time.Second
@@ -65,7 +65,7 @@ type conforming struct {
 	game    gaming
 	fuzz    fuzzing
 	seed    uint64
-	given   []string // flags that some cases need
+	given   []string // the given flags that some cases need
 }
 
 func newConform(s cli.Streams) *cobra.Command {
@@ -165,7 +165,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("list", "read", "matrix")
 }
 
-// completeCases offers ids and groups after the address.
+// completeCases completes IDs and groups of cases after the address.
 func completeCases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	set := cmd.Flags().Changed
 	switch {
@@ -227,7 +227,7 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	return c.fuzz.check(set)
 }
 
-// cases returns the cases that the words choose.
+// cases returns the cases that the words select.
 func cases(words []string) ([]*suite.Case, error) {
 	list, unknown := suite.Select(words)
 	if unknown != "" {
@@ -236,7 +236,8 @@ func cases(words []string) ([]*suite.Case, error) {
 	return list, nil
 }
 
-// tried returns the cases that the words choose. A run or a capture can answer some for each word.
+// tried returns the cases that the words select. It returns an error for a word
+// if the run or the capture can try none of its cases.
 func (c *conforming) tried(words []string) ([]*suite.Case, error) {
 	for _, word := range words {
 		if err := c.triable(word); err != nil {
@@ -246,12 +247,14 @@ func (c *conforming) tried(words []string) ([]*suite.Case, error) {
 	return cases(words)
 }
 
-// named reports whether all words are ids of cases: slow ones are then meant, too.
+// named reports whether all words are IDs of cases. Slow cases then run without
+// --slow.
 func named(words []string) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(w, "-") })
 }
 
-// triable says why none of the cases can be tried that a word chooses, nil if one can.
+// triable returns nil if a case that the word selects can be tried, and
+// otherwise an error with the reason.
 func (c *conforming) triable(word string) error {
 	list, err := cases([]string{word})
 	if err != nil {
@@ -279,7 +282,7 @@ func (c *conforming) triable(word string) error {
 	return fmt.Errorf("%s can't be tried: %s; see 'bcdissect conform --list'", word, why)
 }
 
-// listed lists the cases.
+// listed writes the list of the cases.
 func (c *conforming) listed(s cli.Streams, words []string) error {
 	list, err := cases(words)
 	if err != nil {
@@ -382,8 +385,8 @@ type written struct {
 	write func(*cli.Output, *suite.Report) error
 }
 
-// outputs opens the output of -o, and those of the other forms that are wanted. All
-// are open before the first datagram is sent.
+// outputs opens the output of -o and the outputs in other formats. All are
+// opened before the first datagram is sent.
 func (c *conforming) outputs(s cli.Streams) (all []written, err error) {
 	for i, o := range []written{
 		{nil, c.output, c.table},
@@ -401,7 +404,7 @@ func (c *conforming) outputs(s cli.Streams) (all []written, err error) {
 	return all, nil
 }
 
-// discard closes the outputs if there is nothing to report.
+// discard closes the outputs without a report.
 func discard(all []written) (err error) {
 	for _, o := range all {
 		err = errors.Join(err, o.Discard())
@@ -409,7 +412,7 @@ func discard(all []written) (err error) {
 	return err
 }
 
-// table writes the report in the form of -T.
+// table writes the report in the format of -T.
 func (c *conforming) table(out *cli.Output, rep *suite.Report) error {
 	switch c.format.Value {
 	case "json":
@@ -421,7 +424,7 @@ func (c *conforming) table(out *cli.Output, rep *suite.Report) error {
 	}
 }
 
-// again returns the command that tries cases again, without their ids.
+// again returns the command that repeats cases, without their IDs.
 func (c *conforming) again(host string) string {
 	words := []string{"bcdissect", "conform", host}
 	add := func(when bool, flag, value string) {
@@ -449,8 +452,8 @@ func (c *conforming) again(host string) string {
 	return strings.Join(words, " ")
 }
 
-// report writes the report of a run or of a capture in all the forms that are
-// wanted, and returns the exit status.
+// report writes the report of a run or of a capture in all formats that the
+// user wants, and returns the exit status.
 func (c *conforming) report(s cli.Streams, all []written, rep *suite.Report) (err error) {
 	if err := c.known.settle(s, rep.Baseline, rep.Judge); err != nil {
 		return errors.Join(err, discard(all))
@@ -473,7 +476,7 @@ func (c *conforming) report(s cli.Streams, all []written, rep *suite.Report) (er
 	return cli.Failed(err)
 }
 
-// recordingOptions describe the recording of a run.
+// recordingOptions returns the options for the recording of a run.
 func (c *conforming) recordingOptions() *capture.WriterOptions {
 	return capture.DatagramOptions(capture.WriterOptions{
 		Application: "bcdissect " + cli.Version(), System: runtime.GOOS, Hardware: runtime.GOARCH, Start: time.Now(),
@@ -481,7 +484,8 @@ func (c *conforming) recordingOptions() *capture.WriterOptions {
 	})
 }
 
-// recordRun writes the datagrams of a run, each with the cases that it belongs to.
+// recordRun writes the datagrams of a run, each with a comment that lists its
+// cases.
 func recordRun(w *capture.Writer, rep *suite.Report) error {
 	d, comments := capture.NewDatagramWriter(w), rep.Comments()
 	var err error
@@ -495,16 +499,16 @@ func recordRun(w *capture.Writer, rep *suite.Report) error {
 	return errors.Join(err, w.Close())
 }
 
-// dropRecording removes a recording without a run, so that another run can write
-// it.
+// dropRecording removes the recording of a run that failed, so that another run
+// can write it.
 func dropRecording(w *capture.Writer, name string) {
-	_ = w.Close() // nothing of value is in it
+	_ = w.Close() // its contents are not needed
 	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-		_ = os.Remove(name) // an error of the run is reported
+		_ = os.Remove(name) // the error of the run is reported instead
 	}
 }
 
-// compared writes a page of several reports.
+// compared writes a page that compares several reports.
 func (c *conforming) compared(s cli.Streams, names []string) error {
 	if len(names) == 0 {
 		return errors.New("--matrix needs reports that conform -T json wrote")
@@ -519,7 +523,7 @@ func (c *conforming) compared(s cli.Streams, names []string) error {
 			return cli.Failed(cli.PlainPath(name, err))
 		}
 		r, err := verdicts.Read(f)
-		_ = f.Close() // it was read
+		_ = f.Close() // it was opened only for reading
 		if err != nil {
 			return cli.Failed(fmt.Errorf("%s: %w", name, err))
 		}
@@ -532,7 +536,7 @@ func (c *conforming) compared(s cli.Streams, names []string) error {
 	return cli.WriteOutput(c.output, s, func(out *cli.Output) error { return verdicts.Matrix(out, labels, reports) })
 }
 
-// captured answers the cases that a capture can answer.
+// captured judges the cases that a capture can decide.
 func (c *conforming) captured(s cli.Streams, words []string) error {
 	all, err := c.tried(words)
 	if err != nil {
@@ -548,7 +552,7 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 	if err != nil {
 		return cli.Failed(err)
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	reading := suite.NewReading(all, profile)
 	reading.OnlyContent = c.only.Value == "content"
 	readErr, err := dissect.New(dissect.Config{}).PushAll(src, reading.Record)

@@ -15,7 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 )
 
-// A fuzzing is the part of a run of conform that tries mutated messages.
+// A fuzzing is the part of a conform run that tries mutated messages.
 type fuzzing struct {
 	length time.Duration
 	keep   string
@@ -60,7 +60,7 @@ func (c *conforming) mutate(ctx context.Context, s cli.Streams, o suite.Options,
 	if c.start.command != "" {
 		said := false
 		how.Restart = func() (suite.Driver, error) {
-			if !said && c.start.server != nil { // the first time the server has just stopped
+			if !said && c.start.server != nil { // the server stopped for the first time
 				said = true
 				c.start.quote()
 			}
@@ -92,7 +92,7 @@ func (c *conforming) mutate(ctx context.Context, s cli.Streams, o suite.Options,
 	return c.keepInput(s, fuzzed)
 }
 
-// keepInput writes the input that has stopped the server.
+// keepInput writes the input that stopped the server.
 func (c *conforming) keepInput(s cli.Streams, fuzzed *suite.Fuzzed) error {
 	err := cli.WriteOutput(c.fuzz.keep, s, func(out *cli.Output) error {
 		for _, step := range fuzzed.Input {

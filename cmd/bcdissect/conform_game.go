@@ -21,12 +21,12 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// A gaming is the game of bots in a run of conform.
+// A gaming is the game of bots in a conform run.
 type gaming struct {
 	bots   int
 	length time.Duration
 	impair []string
-	log    string // of the impairment
+	log    string // log of the impairment
 
 	line [2]impair.Config
 }
@@ -55,7 +55,7 @@ func (g *gaming) check(set func(flag string) bool) (err error) {
 	return nil
 }
 
-// judge returns what a game is compared with.
+// judge returns the configuration to judge a game by.
 func (c *conforming) judge() (cfg conform.Config) {
 	switch suite.ProfileOf(c.profile.Value) {
 	case suite.Playable:
@@ -122,7 +122,7 @@ func (c *conforming) play(ctx context.Context, s cli.Streams, o suite.Options, r
 	return nil
 }
 
-// add adds what became of cases to a report.
+// add adds the outcomes of cases to a report.
 func add(rep *suite.Report, all []suite.Outcome) {
 	for _, one := range all {
 		rep.Add(one)

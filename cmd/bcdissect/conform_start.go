@@ -18,17 +18,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 )
 
-// startsWithin is how long a server that conform starts may take to answer.
+// startsWithin is the timeout for the first answer of a server that conform
+// starts.
 const startsWithin = 30 * time.Second
 
-// A starting is the server that conform starts and ends. Without a command the user has started one.
+// A starting is the server that conform starts and ends. Without a command, the
+// user has started the server.
 type starting struct {
 	command string
 	within  time.Duration
 
 	s  cli.Streams
 	to netip.AddrPort
-	o  suite.Options // tells how to ask whether the server answers
+	o  suite.Options // options for asking whether the server answers
 
 	mu      sync.Mutex
 	server  *launch.Server
@@ -50,15 +52,17 @@ func (l *starting) check(set func(flag string) bool) error {
 	return nil
 }
 
-// unstarted is the error of a server that can't be tried. By its status, git bisect run skips the commit.
+// unstarted returns the error for a server that cannot be tried. Its exit
+// status makes git bisect run skip the commit.
 func unstarted(format string, args ...any) error {
 	return &cli.StatusError{Code: cli.ExitSkip, Err: fmt.Errorf(format, args...)}
 }
 
-// free reports an error if another program has the address, since the wrong server would be tried.
+// free returns an error if another program uses the address, since the wrong
+// server would be tried.
 func (l *starting) free() error {
 	if !l.to.Addr().IsLoopback() {
-		return nil // whether the address is this machine's is not known
+		return nil // the address may not be on this machine
 	}
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(l.to))
 	if err != nil {
@@ -67,7 +71,7 @@ func (l *starting) free() error {
 	return conn.Close()
 }
 
-// begin starts the server unless it runs, and waits until it answers.
+// begin starts the server unless it is running, and waits until it answers.
 func (l *starting) begin(ctx context.Context) error {
 	if l.command == "" || l.server != nil && !l.gone() {
 		return nil
@@ -111,7 +115,8 @@ func (l *starting) begin(ctx context.Context) error {
 	}
 }
 
-// status returns the error of a run without a report. No fault of the server's is proven then.
+// status returns the error of a run without a report. Such a run does not prove
+// a fault of the server.
 func (l *starting) status(err error) error {
 	switch {
 	case l.command == "" || cli.StatusOf(err) != cli.ExitSkip && !errors.Is(err, suite.ErrNoHost):
@@ -122,14 +127,14 @@ func (l *starting) status(err error) error {
 	return unstarted("%w", err)
 }
 
-// quote repeats the last lines of the server.
+// quote writes the last lines of the server's output.
 func (l *starting) quote() {
 	for _, line := range l.server.Said() {
 		cli.Say(l.s.Err, "the server: %s", line)
 	}
 }
 
-// gone reports whether the server has ended by itself.
+// gone reports whether the server ended without being told to.
 func (l *starting) gone() bool {
 	if l.server == nil {
 		return false
@@ -138,9 +143,10 @@ func (l *starting) gone() bool {
 	return ended
 }
 
-// died says how the server has ended by itself, "" if it runs.
+// died describes how the server ended without being told to. It returns "" if
+// the server is running.
 func (l *starting) died() string {
-	const grace = 300 * time.Millisecond // a process that crashes may still write its memory
+	const grace = 300 * time.Millisecond // a process that crashes may still write a core dump
 	for deadline := time.Now().Add(grace); ; time.Sleep(grace / 10) {
 		if how, ended := l.server.Ended(); ended {
 			return "it ended by itself: " + how
@@ -151,10 +157,11 @@ func (l *starting) died() string {
 	}
 }
 
-// runsOn is the case about the server's process.
+// runsOn is the ID of the case about the server's process.
 const runsOn = "X-7"
 
-// decided returns an error if no case said anything about the server: git bisect run must not take it for good.
+// decided returns an error if no case decided anything about the server.
+// Otherwise git bisect run would mark the commit as good.
 func (l *starting) decided(rep *suite.Report) error {
 	why := rep.NoEntry
 	for i := range rep.Results {
@@ -185,7 +192,7 @@ func (l *starting) judge(rep *suite.Report, chosen []*suite.Case) {
 	rep.Add(suite.Outcome{ID: runsOn, Came: died})
 }
 
-// end ends the server with all its processes.
+// end ends the server and all its processes.
 func (l *starting) end() {
 	l.mu.Lock()
 	server := l.server
@@ -196,7 +203,8 @@ func (l *starting) end() {
 	}
 }
 
-// abort returns the end of the program by a further Ctrl-C: the server ends as well.
+// abort returns a function that ends the server and then the program, for a
+// further Ctrl-C.
 func (l *starting) abort(program func()) func() {
 	if program == nil {
 		return nil

@@ -112,12 +112,13 @@ the end of a line.`,
 	return cmd
 }
 
-// defineAs defines the flag of decode and encode that forces a form of the bytes.
+// defineAs defines the flag of decode and encode that selects the form of the
+// bytes.
 func defineAs(cmd *cobra.Command, as *cli.Choice) {
 	as.Define(cmd, "as", "", "form of the bytes", "auto", "auto", "datagram", "message", "payload")
 }
 
-// checkAs refuses --clear for bytes that are never enciphered.
+// checkAs returns an error for --clear with bytes that are never enciphered.
 func checkAs(as *cli.Choice, deciphered bool) error {
 	if deciphered && as.Value != "auto" && as.Value != "datagram" {
 		return fmt.Errorf("--clear is for datagrams; --as %s is never enciphered", as.Value)
@@ -125,12 +126,12 @@ func checkAs(as *cli.Choice, deciphered bool) error {
 	return nil
 }
 
-// maxHexInput bounds the text read from standard input: a datagram has at most
-// 64 KiB, and hex with comments a few times as many characters.
+// maxHexInput limits the text read from standard input. A datagram has at most
+// 64 KiB, and hex with comments has a few times as many characters.
 const maxHexInput = 1 << 20
 
-// hexInput returns the bytes that the arguments, or else standard input, give
-// as hex.
+// hexInput parses bytes in hex from the arguments, or from standard input if
+// there are none.
 func hexInput(args []string, in io.Reader) ([]byte, error) {
 	text := strings.Join(args, " ")
 	if len(args) == 0 || len(args) == 1 && args[0] == "-" {
@@ -156,8 +157,9 @@ func hexInput(args []string, in io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// parseHex reads hex digits in pairs. White space may stand anywhere, colons,
-// commas and dashes between pairs, 0x or \x before them; # begins a comment.
+// parseHex parses hex digits in pairs. White space may be anywhere. Colons,
+// commas and dashes may be between pairs, and 0x or \x before them. # begins a
+// comment.
 func parseHex(text string) ([]byte, error) {
 	var b []byte
 	high := -1 // the first digit of a pair
@@ -176,7 +178,7 @@ func parseHex(text string) ([]byte, error) {
 			next = text[i+1]
 		}
 		switch {
-		case prefix: // the x
+		case prefix: // the x of a prefix
 			prefix = false
 		case (r == '0' || r == '\\') && (next == 'x' || next == 'X') && high < 0:
 			prefix = true
@@ -187,7 +189,7 @@ func parseHex(text string) ([]byte, error) {
 			high = -1
 		case r == '#' && high < 0:
 			comment = true
-		case strings.ContainsRune(" \t\r\n", r): // also within a pair: lines may be wrapped anywhere
+		case strings.ContainsRune(" \t\r\n", r): // also between the digits of a pair, since lines may be wrapped anywhere
 		case strings.ContainsRune(":,-|", r) && high < 0:
 		case strings.ContainsRune(":,-|#", r):
 			return nil, fmt.Errorf("line %d, column %d: %q separates two digits of a pair; write them together", line, column, r)

@@ -16,7 +16,7 @@ import (
 type form struct {
 	kind string
 	push func(p *dissect.Pipeline, d *dissect.Datagram, b []byte, emit func(*dissect.Record) error) error
-	cut  bool // the bytes are only the beginning
+	cut  bool // the bytes are only the beginning of the form
 }
 
 var (
@@ -34,7 +34,7 @@ var (
 	gamePayload  = form{kind: "game payload", push: (*dissect.Pipeline).PushPayload}
 )
 
-// decode pushes bytes in the form through a pipeline.
+// decode decodes bytes in the form with a pipeline.
 func (f *form) decode(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
 	d := alone(b)
 	if f.cut {
@@ -43,14 +43,14 @@ func (f *form) decode(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) 
 	return f.push(p, d, b, emit)
 }
 
-// alone returns a datagram that belongs to no capture. Its addresses differ, so
-// that its peer id determines the sender.
+// alone returns a datagram that is not from a capture. Its addresses differ, so
+// its peer ID determines the sender.
 func alone(b []byte) *dissect.Datagram {
 	nowhere := netip.IPv4Unspecified()
 	return &dissect.Datagram{Number: 1, Src: netip.AddrPortFrom(nowhere, 0), Dst: netip.AddrPortFrom(nowhere, 1), Payload: b, Full: len(b)}
 }
 
-// forced returns the form of an --as value.
+// forced returns the form that a value of --as selects.
 func forced(cfg dissect.Config, as string, b []byte) form {
 	switch as {
 	case "message":
@@ -85,9 +85,9 @@ func clearForm(b []byte) form {
 	return clear
 }
 
-// guess finds the form of bytes: the first that decodes to the last byte, or
-// else one that decodes truncated, or else the first that splits into messages;
-// certain is false if none does.
+// guess finds the form of bytes. It prefers a form that decodes all bytes, then
+// one that decodes truncated bytes, then one that splits into messages. If none
+// does, certain is false.
 func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
 	if b[0] == '\\' {
 		return gameSpy, true
@@ -116,7 +116,7 @@ func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
 	return gamePayload, false
 }
 
-// cut returns the first of the forms that can begin with the bytes.
+// cut returns the first of the forms that the bytes can be the beginning of.
 func cut(cfg dissect.Config, b []byte, forms ...form) (f form, ok bool) {
 	for _, f := range forms {
 		plain := b
@@ -141,8 +141,8 @@ func cut(cfg dissect.Config, b []byte, forms ...form) (f form, ok bool) {
 // datagramHeader is the number of bytes before the first message of a datagram.
 const datagramHeader = 2
 
-// endsEarly goes through the messages of a datagram, and reports whether it
-// ends before the last one it announces does.
+// endsEarly reads the messages of a datagram, and reports whether it ends
+// before the end of the last message that it announces.
 func endsEarly(split *transport.Splitter) bool {
 	for {
 		_, ok, err := split.Next()
@@ -176,14 +176,14 @@ func starts(cfg dissect.Config, b []byte) bool {
 	return spec != nil && spec.Known() && !spec.CatchAll
 }
 
-// decodes reports whether the bytes decode in a form to the last byte, or to the
-// end of truncated bytes. A message that only lacks session state decodes.
+// decodes reports whether a form decodes all bytes, or all that truncated bytes
+// contain. A message that only lacks session state counts as decoded.
 func decodes(f form, cfg dissect.Config, b []byte) bool {
 	ok := true
-	// The error is that of the function given here, which returns none.
+	// The only error would be from the function below, which returns none.
 	_ = f.decode(dissect.New(cfg), b, func(r *dissect.Record) error {
 		if r.Kind == dissect.KindPayload && r.Spec != nil && r.Spec.CatchAll {
-			ok = false // any bytes would do
+			ok = false // any bytes would decode
 		}
 		switch r.Status {
 		case dissect.StatusMalformed:

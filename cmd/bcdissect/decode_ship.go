@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 )
 
-// A shipFlag sets the class of ships without a creation message.
+// A shipFlag sets the class of ships that have no creation message.
 type shipFlag struct {
 	name    string
 	species uint8
@@ -51,14 +51,15 @@ func (f *shipFlag) class(cmd *cobra.Command) (*ship.Class, error) {
 	return nil, nil
 }
 
-// sameName compares names of ships without spaces, apostrophes and case: they
-// are typed on command lines.
+// sameName compares names of ships without spaces, apostrophes and case, since
+// users type them on command lines.
 func sameName(a, b string) bool {
 	plain := strings.NewReplacer(" ", "", "'", "", "-", "")
 	return strings.EqualFold(plain.Replace(a), plain.Replace(b))
 }
 
-// shipNames returns the names of the ships with a subsystem list, each once.
+// shipNames returns the names of the ships with a subsystem list, without
+// duplicates.
 func shipNames() (all []string) {
 	for c := range ship.All() {
 		if c.Subsystems != nil && !slices.Contains(all, c.Name) {

@@ -14,8 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
-// demonstrated are the commands that demo runs: those that read captures, and
-// write nothing that the user has not named.
+// demonstrated are the commands that demo runs. They read captures and write
+// only files that the user has named.
 var demonstrated = []string{"session", "read", "browse", "web", "stats", "replay", "measure", "wireshark"}
 
 func newDemo(s cli.Streams) *cobra.Command {
@@ -39,7 +39,7 @@ Its flags follow it. To keep the match as a file, give 'demo read -w FILE'.`,
   # keep the match as a capture
   bcdissect demo read -w demo.pcapng`,
 		DisableFlagsInUseLine: true,
-		DisableFlagParsing:    true, // they are the other command's
+		DisableFlagParsing:    true, // the flags belong to the other command
 		ValidArgs:             demonstrated,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -55,14 +55,14 @@ Its flags follow it. To keep the match as a file, give 'demo read -w FILE'.`,
 	}
 }
 
-// demonstrate runs a command on the match.
+// demonstrate runs a command on the sample match.
 func demonstrate(s cli.Streams, args []string) error {
 	name, remove, err := sample.Write()
 	if err != nil {
 		return cli.Failed(err)
 	}
 	defer remove()
-	if s.Process { // a closed pipe must not end the program before the files are removed
+	if s.Process { // otherwise a closed pipe would end the program before the files are removed
 		signal.Ignore(syscall.SIGPIPE)
 		defer signal.Reset(syscall.SIGPIPE)
 	}

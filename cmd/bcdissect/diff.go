@@ -24,7 +24,7 @@ type comparing struct {
 
 	lengths bool
 	damaged error
-	masked  bool // a file holds pseudonyms
+	masked  bool // a file contains pseudonyms
 }
 
 func newDiff(s cli.Streams) *cobra.Command {
@@ -127,8 +127,7 @@ func (f *comparing) both(s cli.Streams, names []string) (a, b *diff.Capture, err
 	return a, b, nil
 }
 
-// read reads a file into a sink. A file that is cut short or damaged is read as
-// far as possible.
+// read reads a file into a sink. It reads a damaged file up to the damage.
 func (f *comparing) read(s cli.Streams, name string, sink report.Sink) error {
 	one := f.Common
 	one.Output = ""
@@ -145,8 +144,8 @@ func (f *comparing) read(s cli.Streams, name string, sink report.Sink) error {
 	return err
 }
 
-// explain reads the files again for the messages in which they differ, unless one
-// came from a pipe.
+// explain reads the files again to find the messages that differ. It does
+// nothing if one of them came from a pipe.
 func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error {
 	if r.Found == 0 {
 		return nil

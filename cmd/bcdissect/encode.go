@@ -88,13 +88,13 @@ of a message's last fragment has the whole message (--as payload).`,
 	return cmd
 }
 
-// Limits of the input of encode.
+// Limits for the input of encode.
 const (
-	maxJSONLine   = 4 << 20 // bytes; the longest message takes a fraction
-	maxShownLines = 10      // errors told one by one
+	maxJSONLine   = 4 << 20 // bytes, many times the size of the longest message
+	maxShownLines = 10      // errors that are reported one by one
 )
 
-// An encoder turns lines of JSON into lines of hex.
+// An encoder converts lines of JSON to lines of hex.
 type encoder struct {
 	as      string
 	clear   bool
@@ -102,13 +102,13 @@ type encoder struct {
 	out     io.Writer
 	errs    io.Writer
 
-	datagram []byte // deciphered, if one is begun
-	broken   bool   // a message of the present datagram was not encoded
-	failed   int    // lines
+	datagram []byte // the current datagram, deciphered, nil if none has begun
+	broken   bool   // a message of the current datagram could not be encoded
+	failed   int    // number of lines that failed
 }
 
-// lines encodes every line. Those that cannot be encoded are reported, and the
-// others follow.
+// lines encodes every line. It reports lines that cannot be encoded and
+// continues with the next.
 func (e *encoder) lines(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxJSONLine)
@@ -117,7 +117,7 @@ func (e *encoder) lines(in io.Reader) error {
 		n++
 		text := lines.Bytes()
 		if n == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff")) // editors on Windows write it
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // Windows editors write a byte order mark
 		}
 		text = bytes.TrimSpace(text)
 		if len(text) == 0 {
@@ -181,7 +181,8 @@ func (e *encoder) line(text []byte) error {
 	return e.add(l, part)
 }
 
-// add adds a message to the present datagram; the first begins a new one.
+// add adds a message to the current datagram. The first message begins a new
+// datagram.
 func (e *encoder) add(l ndjson.Parsed, part int) error {
 	peer, err := l.Peer()
 	if err != nil {
@@ -209,7 +210,7 @@ func (e *encoder) add(l ndjson.Parsed, part int) error {
 	return nil
 }
 
-// flush writes the present datagram.
+// flush writes the current datagram.
 func (e *encoder) flush() error {
 	b := e.datagram
 	if e.datagram = nil; b == nil || e.broken || b[1] == 0 {
@@ -224,7 +225,7 @@ func (e *encoder) flush() error {
 	return e.write(b, nil)
 }
 
-// A writeError is the error of an output that takes no more.
+// A writeError is an error of writing the output.
 type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }

@@ -8,9 +8,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// listFields writes the names that filters and columns know, one a line with
-// type and meaning between tabs, as tshark does. A word selects names; the word
-// fields alone, which tshark wants, selects all.
+// listFields writes the names that filters and columns know, one on each line,
+// with type and meaning after tabs, as tshark does. A word selects names that
+// contain it. The word fields selects all names, as in tshark.
 func listFields(s cli.Streams, words []string) error {
 	word := strings.ToLower(strings.Join(words, " "))
 	if word == "fields" {
@@ -36,7 +36,7 @@ func listFields(s cli.Streams, words []string) error {
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{} // another dialect may have the same field
+	seen := map[string]bool{} // fields of other dialects may have the same name
 	for i := range all {
 		for _, l := range all[i].Layouts {
 			for _, f := range l.Fields {

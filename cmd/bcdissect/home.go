@@ -49,7 +49,7 @@ func serveHome(s cli.Streams, folder string, names []string) (err error) {
 	if err != nil {
 		return cli.Failed(err)
 	}
-	if dir, err := os.UserConfigDir(); err == nil { // without such a folder no server is remembered
+	if dir, err := os.UserConfigDir(); err == nil { // without such a folder the page does not remember servers
 		o.Servers = filepath.Join(dir, "bcdissect", "servers.txt")
 	}
 	view, err := site.New(nil)
@@ -62,7 +62,7 @@ func serveHome(s cli.Streams, folder string, names []string) (err error) {
 	}
 	h, err := home.New(l, s.Err, view, o)
 	if err != nil {
-		_ = l.Close() // nothing was accepted
+		_ = l.Close() // no connection was accepted
 		return cli.Failed(err)
 	}
 	interrupts := cli.NewInterrupts(s, 0, false)

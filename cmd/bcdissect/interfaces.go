@@ -24,7 +24,7 @@ without -i. If you may not open an interface, standard error tells what to do.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := device.Interfaces()
-			chosen, _ := device.Default() // an error says that there is none
+			chosen, _ := device.Default() // on an error, no interface is marked as the default
 			list := listed(all, err, chosen)
 			if e := cli.WriteOutput("", s, func(out *cli.Output) error {
 				if format.Value == "json" {
@@ -46,7 +46,8 @@ without -i. If you may not open an interface, standard error tells what to do.`,
 	return cmd
 }
 
-// listed prepares interfaces for the list. The error is one that all have.
+// listed prepares interfaces for the list. The argument err is an error that
+// concerns all of them.
 func listed(all []device.Interface, err error, chosen string) []ndjson.Interface {
 	list := make([]ndjson.Interface, len(all))
 	for n := range all {
@@ -71,10 +72,10 @@ func listed(all []device.Interface, err error, chosen string) []ndjson.Interface
 	return list
 }
 
-// drawInterfaces writes a table.
+// drawInterfaces writes the interfaces as a table.
 func drawInterfaces(w io.Writer, list []ndjson.Interface) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(t, "\tname\tstate\topens\taddresses\tdescription\n") // an error comes with Flush
+	_, _ = fmt.Fprint(t, "\tname\tstate\topens\taddresses\tdescription\n") // Flush returns the error
 	for n := range list {
 		i := &list[n]
 		mark, opens := " ", "yes"
@@ -89,7 +90,7 @@ func drawInterfaces(w io.Writer, list []ndjson.Interface) error {
 	return t.Flush()
 }
 
-// state says whether anything can come from an interface.
+// state describes whether packets can arrive on an interface.
 func state(i *ndjson.Interface) string {
 	switch {
 	case !i.Up:
@@ -102,10 +103,10 @@ func state(i *ndjson.Interface) string {
 	return "up"
 }
 
-// completeInterface offers the shell the names of interfaces.
+// completeInterface completes the names of interfaces.
 func completeInterface(*cobra.Command, []string, string) (words []string, _ cobra.ShellCompDirective) {
 	all, err := device.Interfaces()
-	chosen, _ := device.Default() // an error says that there is none
+	chosen, _ := device.Default() // on an error, no interface is marked as the default
 	for _, i := range listed(all, err, chosen) {
 		doc := i.Description
 		if doc == "" {

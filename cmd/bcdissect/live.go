@@ -60,7 +60,7 @@ may not, the error tells what to do.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&l.Interface, "interface", "i", "", "capture from this `INTERFACE` (on Linux, any is all of them)")
-	// The error is that the flag does not exist.
+	// The only error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("interface", completeInterface)
 	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets that match `BPF`, such as 'udp port 22101'; see 'bcdissect help live'")
 	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
@@ -73,7 +73,7 @@ may not, the error tells what to do.`,
 	l.defineUser(cmd)
 	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
 	l.messages.Define(&f, cmd)
-	cli.Hide(cmd, "clear") // for captures
+	cli.Hide(cmd, "clear") // only for captures
 	return cmd
 }
 
@@ -82,7 +82,8 @@ func (l *capturing) checkCapture() error {
 	if l.SnapLen < 0 || l.SnapLen > device.MaxSnapLen {
 		return fmt.Errorf("--snapshot-length %d: at most %d bytes can be kept", l.SnapLen, device.MaxSnapLen)
 	}
-	// A mistake in the filter is one on any kind of network.
+	// The link type does not matter: a mistake in the filter is a mistake on
+	// any network.
 	const ethernet = 1
 	_, err := capturefilter.Compile(l.filter, ethernet, 0)
 	if bad := (*capturefilter.Error)(nil); errors.As(err, &bad) {
@@ -91,7 +92,7 @@ func (l *capturing) checkCapture() error {
 	return err
 }
 
-// run captures until something ends it.
+// run captures until a limit, a signal or an error ends it.
 func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker) (err error) {
 	cfg, err := f.Config()
 	if err != nil {
@@ -135,14 +136,14 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		}
 		live.Tee(file)
 		defer func() {
-			_ = live.Close() // said above; the writer must be left alone first
+			_ = live.Close() // the error is reported above, and the writer must not be used any more
 			if e := file.Close(); e != nil && err == nil {
 				err = cli.Failed(e)
 			}
 		}()
 	}
 	if l.opened != nil {
-		quit := func() { _ = live.Close() } // said by whoever closes it in the end
+		quit := func() { _ = live.Close() } // the last call of Close returns the error
 		l.opened(quit, func() (received, dropped uint64) {
 			c := live.Counters()
 			return c.Received, c.Dropped + c.Overflowed
@@ -152,7 +153,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	go func() {
 		defer cli.Guard()
 		<-l.interrupts.Stopped
-		_ = live.Close() // said by whoever closes it in the end
+		_ = live.Close() // the last call of Close returns the error
 	}()
 	if err := l.confine(f, s); err != nil {
 		return err
@@ -170,7 +171,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 
 // summary logs the numbers of captured and dropped packets.
 func (l *capturing) summary(live *capture.Live) {
-	_ = live.Close() // so that the counters are complete
+	_ = live.Close() // after Close the counters are complete
 	c := live.Counters()
 	l.log.Say(plural.Form(c.Read, "%d {packet|packets} captured, %d dropped by the system, %d not in the report because it was too slow"), c.Read, c.Dropped, c.Overflowed)
 	if l.recording.Name != "" && c.Overflowed > 0 {
@@ -178,7 +179,7 @@ func (l *capturing) summary(live *capture.Live) {
 	}
 }
 
-// A liveSource is a live capture that knows no progress.
+// A liveSource is a live capture, which has no known size.
 type liveSource struct{ *capture.Live }
 
 // Progress implements [reading.Source].

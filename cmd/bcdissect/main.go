@@ -18,8 +18,8 @@ import (
 
 func main() {
 	collectLater()
-	// Started by a double click, cobra would say that this is a command line
-	// tool and wait; the page for players has to open instead.
+	// Without this, cobra would say after a double click that this is a command
+	// line tool, and wait. The page for players opens instead.
 	cobra.MousetrapHelpText = "" //nolint:reassign // cobra has no other way to say it
 	shown, restore := cli.OpenDisplay(os.Stdout, os.Stderr)
 	args, explorer := os.Args[1:], mousetrap.StartedByExplorer()
@@ -29,14 +29,15 @@ func main() {
 	}
 	code := run(args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Display: shown, Abort: abort, Process: true})
 	restore()
-	if explorer && !home || home && code != cli.ExitOK { // the window would close before anything could be read
+	if explorer && !home || home && code != cli.ExitOK { // the window would close before the user could read anything
 		awaitKey()
 	}
 	os.Exit(code)
 }
 
-// onlyFiles reports whether arguments are those of a double click, which has none, or
-// of captures dropped on the program.
+// onlyFiles reports whether all arguments are names of existing files. That is so
+// after a double click, which has no arguments, and after captures are dropped on
+// the program.
 func onlyFiles(args []string) bool {
 	return !slices.ContainsFunc(args, func(name string) bool {
 		info, err := os.Stat(name)
@@ -44,22 +45,23 @@ func onlyFiles(args []string) bool {
 	})
 }
 
-// collectLater lets the heap grow to 12 MB instead of 4 before the first garbage
-// collection, unless the user has set GOGC. Most commands then end without one,
-// and save the two milliseconds that it takes. Later ones are as usual.
+// collectLater lets the heap grow to 12 MB instead of 4 MB before the first
+// garbage collection, unless the user has set GOGC. Most commands then end
+// without a collection and save two milliseconds. Later collections are not
+// affected.
 func collectLater() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	usual := debug.SetGCPercent(300)
-	marker := new([64]byte) // it is not used: the first collection finds it
+	marker := new([64]byte) // unreachable, so the first collection runs its cleanup
 	runtime.AddCleanup(marker, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 
-// abort ends the program at once, as an interrupt does.
+// abort ends the program at once, with the exit status of an interrupt.
 func abort() { os.Exit(cli.ExitAborted) }
 
-// awaitKey keeps the window open until a key is pressed.
+// awaitKey keeps the window open until the user presses a key.
 func awaitKey() {
 	key := "Enter"
 	stdin := int(os.Stdin.Fd())
@@ -68,5 +70,5 @@ func awaitKey() {
 		key = "any key"
 	}
 	fmt.Fprintf(os.Stderr, "\nPress %s to close this window.", key)
-	_, _ = os.Stdin.Read(make([]byte, 1)) // whatever ends the wait
+	_, _ = os.Stdin.Read(make([]byte, 1)) // an error ends the wait as well
 }

@@ -110,7 +110,7 @@ languages.`,
 	return cmd
 }
 
-// allEntries returns the reference entries of all messages.
+// allEntries returns the reference entries of all messages in the catalogue.
 func allEntries(f *cli.Common) ([]reference.Entry, error) {
 	c, err := f.Catalog()
 	if err != nil {
@@ -119,8 +119,8 @@ func allEntries(f *cli.Common) ([]reference.Entry, error) {
 	return append(reference.Entries(c), reference.TransportEntries()...), nil
 }
 
-// choose returns the entries that somebody means by a name or an opcode. More
-// than one have the name if a transport message is called like one of the game.
+// choose returns the entries with a name or an opcode. More than one entry has
+// the name if a transport message has the name of a game message.
 func choose(entries []reference.Entry, word string) ([]reference.Entry, error) {
 	if n, err := strconv.ParseUint(strings.ToLower(word), 0, 64); err == nil && word[0] >= '0' && word[0] <= '9' {
 		return withOpcode(entries, n)

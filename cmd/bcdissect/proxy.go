@@ -20,7 +20,7 @@ import (
 type forwarding struct {
 	running
 	impair []string
-	truth  string // of --impair-log
+	truth  string // file of --impair-log
 	tap    cli.Choice
 
 	target *proxy.Target
@@ -84,18 +84,18 @@ Ctrl-C aborts.`,
 	p.tap.Complete(cmd, "impair-tap")
 	f.DefineReport(cmd, "table", "none", "table", "json", "histogram", "csv", "fields")
 	p.messages.Define(&f, cmd)
-	cli.Hide(cmd, "clear", "from", "to", "frames") // for captures
+	cli.Hide(cmd, "clear", "from", "to", "frames") // only for captures
 	return cmd
 }
 
-// open opens the proxy, unless Ctrl-C comes first.
+// open opens the proxy. Ctrl-C cancels it.
 func (p *forwarding) open() (*proxy.Proxy, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return proxy.Open(ctx, p.target, p.listen)
 }
 
-// impairment returns what the flags say about the line, nil if nothing.
+// impairment returns the impairment that the flags describe, nil for none.
 func (p *forwarding) impairment(output string) (*proxy.Impairment, error) {
 	if len(p.impair) == 0 {
 		return nil, nil
@@ -108,7 +108,7 @@ func (p *forwarding) impairment(output string) (*proxy.Impairment, error) {
 	return proxy.NewImpairment(p.impair, proxy.Tap(p.tap.Value))
 }
 
-// run forwards until something ends it.
+// run forwards datagrams until a limit, a signal or an error ends it.
 func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker) (err error) {
 	cfg, err := f.Config()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// mostRetries bounds --retries.
+// mostRetries is the maximum of --retries.
 const mostRetries = 20
 
 func newQuery(s cli.Streams) *cobra.Command {
@@ -156,7 +156,7 @@ func drawServers(w io.Writer, list []ndjson.Server) error {
 			continue
 		}
 		if !some {
-			_, _ = fmt.Fprint(t, "server\tround trip\tname\tmap\tsystem\tstate\tplayers\tnames\n") // an error comes with Flush
+			_, _ = fmt.Fprint(t, "server\tround trip\tname\tmap\tsystem\tstate\tplayers\tnames\n") // Flush returns the error
 			some = true
 		}
 		of := func(s *wire.Untrusted) string {
@@ -181,13 +181,14 @@ func drawServers(w io.Writer, list []ndjson.Server) error {
 	return t.Flush()
 }
 
-// Characters of the widest cells; JSON holds all.
+// Maximum characters of cells with text. JSON has the whole text.
 const (
 	widest      = 40
 	widestNames = 100
 )
 
-// short returns a text for a cell, without control characters.
+// short returns a text for a cell, without control characters and at most most
+// characters long.
 func short(s string, most int) string {
 	r := []rune(cli.OneLine(s))
 	if len(r) > most {

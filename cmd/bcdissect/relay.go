@@ -40,7 +40,7 @@ type hosting struct {
 	heartbeat  string
 	control    string
 	metrics    string
-	socket     string // of relay ctl, once it is open
+	socket     string // path of the socket of relay ctl, set once it is open
 
 	config relay.Config
 }
@@ -92,7 +92,7 @@ second Ctrl-C aborts.`,
 	h.define(cmd)
 	f.DefineReport(cmd, "none", "none", "table", "json", "histogram", "csv", "fields")
 	h.messages.Define(&f, cmd)
-	cli.Hide(cmd, "clear", "from", "to", "frames") // for captures
+	cli.Hide(cmd, "clear", "from", "to", "frames") // only for captures
 	return cmd
 }
 
@@ -158,13 +158,13 @@ func (h *hosting) checkGame() (err error) {
 	return nil
 }
 
-// run hosts a game until something ends it.
+// run hosts a game until a limit, a signal or an error ends it.
 func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err error) {
 	conn, err := server.Listen(h.listen)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // nothing is written to it any more
+	defer func() { _ = conn.Close() }() // nothing more is written to it
 	at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	h.config.Map = mapOf(h.config.Mission)
 	srv := server.New(conn, server.SeenAs(at))
@@ -173,7 +173,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 		return err
 	}
 	if metrics != nil {
-		defer func() { _ = metrics.Close() }() // nothing is kept in it
+		defer func() { _ = metrics.Close() }() // it has no data to write
 	}
 	h.begin(&s, wantsStatus(f, s), h.bans != "")
 	defer h.end(&err)
@@ -221,7 +221,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 		return err
 	}
 	if h.silent(f) {
-		cli.LimitMemory(56 << 20) // what a small machine can spare
+		cli.LimitMemory(56 << 20) // the game also runs on machines with little memory
 		return srv.Serve(h.interrupts.Stopped, h.interrupts.Reread)
 	}
 
@@ -231,8 +231,8 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	return h.serve(srv.Feed, h.interrupts.Stopped, serve, func() error { return reading.Report(f, s, cfg, srv.Feed, h.withPage(h.sinks(f))) })
 }
 
-// slotsPerAddress returns the limit of slots of an address. This computer's own
-// players have none unless it was given.
+// slotsPerAddress returns a function that limits the slots of an address.
+// Players on this computer have no limit unless the user gave one.
 func slotsPerAddress(n int, given bool) func(netip.Addr) int {
 	return func(a netip.Addr) int {
 		if a.IsLoopback() && !given {
@@ -242,7 +242,8 @@ func slotsPerAddress(n int, given bool) func(netip.Addr) int {
 	}
 }
 
-// listenMetrics opens the port of the metrics, if there is one.
+// listenMetrics opens the port of the metrics. It returns nil if the user gave
+// none.
 func (h *hosting) listenMetrics() (net.Listener, error) {
 	if h.metrics == "" {
 		return nil, nil //nolint:nilnil // there is none
@@ -250,15 +251,15 @@ func (h *hosting) listenMetrics() (net.Listener, error) {
 	return server.ListenMetrics(h.metrics)
 }
 
-// unforeseen returns a random number that nobody can foresee.
+// unforeseen returns a cryptographically random number.
 func unforeseen() uint32 {
 	var b [4]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // crypto/rand never returns an error
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// openControl opens the socket of relay ctl. That the usual one cannot be opened
-// is no reason not to host a game.
+// openControl opens the socket of relay ctl. If the default socket cannot be
+// opened, the game is hosted without it.
 func (h *hosting) openControl(srv *server.Server, log *cli.Log, port uint16) (closeControl func(), err error) {
 	if h.control == "none" {
 		return func() {}, nil
@@ -286,8 +287,8 @@ func (h *hosting) openControl(srv *server.Server, log *cli.Log, port uint16) (cl
 	return l.Close, nil
 }
 
-// mapOf returns the name of a mission in server lists. Of the game's own only the
-// first has been seen there.
+// mapOf returns the name that server lists show for a mission. Of the missions
+// of the original game, this name is known only for the first.
 func mapOf(mission string) string {
 	name := mission[strings.LastIndexByte(mission, '.')+1:]
 	if name == "Mission1" {

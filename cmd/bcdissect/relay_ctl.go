@@ -70,8 +70,8 @@ user. If there are several hosts, choose one with --listen or --control.`,
 	return cmd
 }
 
-// ask sends a request and shows the answer. The port of --listen was given if
-// listens is set.
+// ask sends a request and writes the answer. The argument listens tells that
+// the user gave the port of --listen.
 func (c *controlling) ask(out io.Writer, listens bool, r control.Request) error {
 	path := c.path
 	if path != "" && listens {
@@ -124,7 +124,7 @@ func drawStatus(out io.Writer, s *control.Status) error {
 	}
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
-		_, _ = fmt.Fprintf(t, "%s\t%s\n", name, cli.OneLine(fmt.Sprintf(format, args...))) // an error comes with Flush
+		_, _ = fmt.Fprintf(t, "%s\t%s\n", name, cli.OneLine(fmt.Sprintf(format, args...))) // Flush returns the error
 	}
 	row("game", "%q, %s, %s", s.Name, s.Mission, s.Mode)
 	row("players", "%d of %d, %d in the game", s.Players, s.Limit, s.Playing)
@@ -138,7 +138,7 @@ func drawStatus(out io.Writer, s *control.Status) error {
 
 func drawPlayers(out io.Writer, players []control.Player) error {
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(t, "id\tslot\tname\taddress\tphase\tconnected\tround trip\twaiting\n") // an error comes with Flush
+	_, _ = fmt.Fprint(t, "id\tslot\tname\taddress\tphase\tconnected\tround trip\twaiting\n") // Flush returns the error
 	for _, p := range players {
 		_, _ = fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%v\t%.0f ms\t%d\n", p.ID, p.Slot, cli.OneLine(p.Name), p.Address, cli.OneLine(p.Phase),
 			time.Duration(p.Connected)*time.Second, p.RoundTrip*1e3, p.Waiting)

@@ -36,7 +36,7 @@ type replaying struct {
 	verbose bool
 	joins   bool
 
-	shortest string // of --minimize
+	shortest string // file of --minimize
 
 	cfg conform.Config
 }
@@ -140,7 +140,7 @@ func (r *replaying) define(cmd *cobra.Command) {
 	r.DefineJobs(cmd)
 }
 
-// check makes the configuration out of the flags.
+// check makes the configuration from the flags.
 func (r *replaying) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	switch {
@@ -175,7 +175,7 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	return err
 }
 
-// memory is the heap size above which garbage is collected more often.
+// memory is the heap size in bytes above which garbage is collected more often.
 const memory = 52 << 20
 
 // read compares captures.
@@ -228,7 +228,7 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, o table.Options, hosts
 	return verdict, nil
 }
 
-// handshake shows the joins in captures.
+// handshake writes the joins in captures.
 func (r *replaying) handshake(s cli.Streams, names []string) error {
 	joins := measure.NewJoins()
 	return summarize(&r.Common, s, names, joins, func(out *cli.Output, o table.Options, _ *reading.Counts) error {
@@ -278,7 +278,7 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 			return errors.Join(broken, err)
 		case broken != nil && verdict == nil:
 			verdict = cli.Failed(broken)
-		case broken != nil: // the status says that there are differences
+		case broken != nil: // the exit status reports the differences
 			cli.Say(s.Err, "%v", broken)
 		}
 		return nil
@@ -289,7 +289,8 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 	return verdict
 }
 
-// answersOf reads the hashes that clients' files have, if there is a file of them.
+// answersOf reads the hashes of the clients' files from the file, if one was
+// given.
 func answersOf(file string) (map[uint8]*msg.ChecksumResponse, error) {
 	if file == "" {
 		return nil, nil

@@ -20,7 +20,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/conform/shrink"
 )
 
-// The bounds of --minimize.
+// Limits of --minimize.
 const (
 	mostMinimized = 1 << 20 // datagrams that are kept in memory
 	minimizeFor   = time.Minute
@@ -30,10 +30,11 @@ const (
 type minimizer struct {
 	r     *replaying
 	cfg   dissect.Config
-	whole []*result.Accepted // the faults that the whole capture shows; the first one is kept
+	whole []*result.Accepted // the faults in the whole capture, of which the first must remain
 }
 
-// faults returns what the host of some datagrams does wrong, and no baseline accepts.
+// faults returns the mistakes of the host in some datagrams, except those that
+// the baseline accepts.
 func (m *minimizer) faults(all []*dissect.Datagram) ([]*result.Accepted, error) {
 	hosts, p := conform.NewHosts(m.r.cfg), dissect.New(m.cfg)
 	for _, d := range all {
@@ -50,7 +51,8 @@ func (m *minimizer) faults(all []*dissect.Datagram) ([]*result.Accepted, error) 
 	}), nil
 }
 
-// shows reports whether datagrams show the fault, and no fault that the whole capture doesn't show.
+// shows reports whether datagrams show the fault, and no fault that the whole
+// capture does not show.
 func (m *minimizer) shows(all []*dissect.Datagram) bool {
 	found, err := m.faults(all)
 	known := func(a *result.Accepted) bool { return slices.ContainsFunc(m.whole, a.Same) }
@@ -63,11 +65,11 @@ func datagrams(names []string) (all []*dissect.Datagram, err error) {
 	if err != nil {
 		return nil, cli.Failed(err)
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	for d, damage := range dissect.Datagrams(src) {
 		switch {
 		case damage != nil:
-			return all, nil // the report has told of it
+			return all, nil // the report already shows the error
 		case len(all) == mostMinimized:
 			return nil, cli.Failed(fmt.Errorf("--minimize keeps at most %d datagrams; cut the capture with read --from, --to and -w first", mostMinimized))
 		}
@@ -78,7 +80,7 @@ func datagrams(names []string) (all []*dissect.Datagram, err error) {
 	return all, nil
 }
 
-// clients groups datagrams by their two ends, the largest group last.
+// clients groups datagrams by their two addresses, with the largest group last.
 func clients(all []*dissect.Datagram) (groups [][]*dissect.Datagram) {
 	by := map[[2]netip.AddrPort]int{}
 	for _, d := range all {
@@ -105,7 +107,8 @@ func joined(groups [][]*dissect.Datagram) []*dissect.Datagram {
 	return all
 }
 
-// checkShortest refuses what --minimize can't do.
+// checkShortest returns an error for inputs and flags that --minimize does not
+// support.
 func (r *replaying) checkShortest(s cli.Streams, names []string) error {
 	switch {
 	case r.shortest == "":
@@ -145,7 +148,7 @@ func (r *replaying) minimize(s cli.Streams, names []string) error {
 	defer interrupts.Close()
 	progress := cli.NewProgress(s, r.NoProgress)
 	trials := 0
-	enough := func() bool { // also after a minute
+	enough := func() bool { // also true after a minute
 		progress.Show(fmt.Sprintf("%s tried", plural.Count(trials, "shorter capture")))
 		return interrupts.Context().Err() != nil
 	}
@@ -167,14 +170,15 @@ func (r *replaying) minimize(s cli.Streams, names []string) error {
 	return nil
 }
 
-// name names the fault without its frequency, which the short capture doesn't have.
+// name returns the name of the fault without its frequency, since the short
+// capture has another frequency.
 func (m *minimizer) name() string {
 	fault := *m.whole[0]
 	fault.Count, fault.Of = 0, 0
 	return fault.String()
 }
 
-// save writes datagrams to the file, and makes sure that it shows the fault.
+// save writes datagrams to the file and checks that the file shows the fault.
 func (r *replaying) save(s cli.Streams, names []string, kept []*dissect.Datagram, m *minimizer) error {
 	tape, err := reading.OpenTape(&r.Common, s, names)
 	if err != nil {

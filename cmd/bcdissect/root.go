@@ -51,13 +51,14 @@ func run(args []string, s cli.Streams) (code int) {
 	return code
 }
 
-// withCommand puts a command before arguments that begin with a file or a flag,
-// as those of a capture dropped on the program or of tshark do.
+// withCommand inserts a command before arguments that begin with a file or a
+// flag. Captures dropped on the program and command lines for tshark are
+// examples.
 func withCommand(root *cobra.Command, args []string) ([]string, error) {
 	switch {
 	case len(args) == 0 || args[0] == "":
 		return args, nil
-	case strings.HasPrefix(args[0], "__"): // of the completion
+	case strings.HasPrefix(args[0], "__"): // a command for shell completion
 		return args, nil
 	case args[0] == "-":
 		return append([]string{"read"}, args...), nil
@@ -74,7 +75,7 @@ func withCommand(root *cobra.Command, args []string) ([]string, error) {
 		}
 		return append([]string{name}, args...), nil
 	}
-	if c, _, _ := root.Find(args); c != root { // the root takes any arguments
+	if c, _, _ := root.Find(args); c != root { // the root command accepts any arguments
 		return args, nil
 	}
 	if cli.OnWindows && cli.IsPattern(args[0]) {
@@ -97,7 +98,7 @@ func hasFlag(cmd *cobra.Command, arg string) bool {
 	return name != "" && cmd.Flags().ShorthandLookup(name[:1]) != nil
 }
 
-// isInterface reports whether an argument is the flag that chooses an interface.
+// isInterface reports whether an argument is the flag for an interface.
 func isInterface(arg string) bool {
 	return arg == "-i" || arg == "--interface" || strings.HasPrefix(arg, "--interface=")
 }

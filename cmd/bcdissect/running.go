@@ -17,34 +17,37 @@ import (
 	"github.com/bcdissect/bcdissect/report/dashboard"
 )
 
-// running is what the commands share that report live traffic until something ends
-// them: live, proxy and relay.
+// running has what live, proxy and relay share. These commands report live
+// traffic until a limit, a signal or an error ends them.
 type running struct {
 	messages  reading.Messages
 	recording cli.Recording
-	page      string // of --session
+	page      string // file of --session
 	web       livePages
-	user      string // of -Z
+	user      string // user of -Z
 	as        *privilege.User
 
-	// For the dashboard and the browser: is told how to end the traffic, and of lost packets. It is nil
-	// without them.
+	// The dashboard and the browser set opened. It is called with functions
+	// that end the traffic and count packets. It is nil without them.
 	opened func(quit func(), counts func() (received, dropped uint64))
-	// For the browser: returns a source that also fills the browser. It is nil without one.
+	// The browser sets tap, which returns a source that also fills the browser.
+	// It is nil without one.
 	tap func(reading.Source) reading.Source
-	// For the browser: its w key saves to this directory, or to one below it. It is empty without one.
+	// The w key of the browser saves to this directory, or to one below it. It
+	// is empty without a browser.
 	saves string
 
 	interrupts *cli.Interrupts
 	log        *cli.Log
 }
 
-// defineUser defines the flag with the user in the place of root.
+// defineUser defines the flag for the user that replaces root.
 func (r *running) defineUser(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&r.user, "relinquish-privileges", "Z", "", "as root: become `USER` once the sockets are open (default who ran sudo, or nobody)")
 }
 
-// giveUp makes root another user. The sockets are open then, and the files are not.
+// giveUp changes the user from root to another. The command calls it when the
+// sockets are open and before it opens files.
 func (r *running) giveUp(s cli.Streams) error {
 	if !s.Process || r.as.Name == "" {
 		return nil
@@ -56,8 +59,8 @@ func (r *running) giveUp(s cli.Streams) error {
 	return nil
 }
 
-// confine takes away all rights but those to the directories of outputs, before the
-// first datagram is read.
+// confine gives up all rights except those to the folders of outputs. The
+// command calls it before it reads the first datagram.
 func (r *running) confine(f *cli.Common, s cli.Streams, others ...string) error {
 	if !s.Process {
 		return nil
@@ -65,7 +68,8 @@ func (r *running) confine(f *cli.Common, s cli.Streams, others ...string) error 
 	return cli.Failed(privilege.Confine(append(others, f.Output, r.recording.Name, r.page, r.saves)...))
 }
 
-// check refuses outputs that are inputs, or that overwrite each other.
+// check returns an error for outputs that are also inputs, or that overwrite
+// each other.
 func (r *running) check(f *cli.Common, inputs ...string) (err error) {
 	if r.as, err = privilege.Choose(r.user); err != nil {
 		return err
@@ -82,15 +86,16 @@ func (r *running) check(f *cli.Common, inputs ...string) (err error) {
 	return cli.CheckOverwrite(f.Output, nil, inputs...)
 }
 
-// begin listens for signals, and has standard error written by a log, with a status
-// if that is wanted. The caller defers end.
+// begin begins to listen for signals, and sends standard error through a log.
+// If status is set, the log shows a status. The caller defers end.
 func (r *running) begin(s *cli.Streams, status, rereads bool) {
 	r.interrupts = cli.NewInterrupts(*s, r.recording.After, rereads)
 	r.log = cli.NewLog(s.Err, status)
 	s.Err, s.Graceful = r.log, true
 }
 
-// record has a host or a proxy log, and record its datagrams if that is wanted.
+// record makes a host or a proxy write to the log, and record its datagrams if
+// the user wants that.
 func (r *running) record(f *cli.Common, to *server.Recorder, name, what string, inputs ...string) error {
 	to.Log, to.Packets = r.log, r.recording.Packets
 	if r.recording.Name == "" {
@@ -104,7 +109,7 @@ func (r *running) record(f *cli.Common, to *server.Recorder, name, what string, 
 	return err
 }
 
-// end says the error that ends the command, and leaves only its status.
+// end writes the error that ends the command and keeps only its exit status.
 func (r *running) end(err *error) {
 	if e := r.web.close(); *err == nil {
 		*err = cli.Failed(e)
@@ -114,13 +119,14 @@ func (r *running) end(err *error) {
 	r.interrupts.Close()
 }
 
-// wantsStatus reports whether standard error shows a status: not while the report goes
-// to the terminal.
+// wantsStatus reports whether standard error shows a status. It does not if the
+// report goes to the terminal.
 func wantsStatus(f *cli.Common, s cli.Streams) bool {
 	return !f.NoProgress && (f.Format.Value == cli.FormNone || f.Output != "" || !cli.IsTerminal(s.Out))
 }
 
-// show runs a command that shows traffic on the dashboard or in a report.
+// show runs a command that shows traffic on the dashboard, in the browser or in
+// a report.
 func (r *running) show(cmd *cobra.Command, w *watch.Flags, f *cli.Common, s cli.Streams, title string, run func(*cli.Common, cli.Streams, reading.SinkMaker) error) error {
 	if err := w.Check(cmd); err != nil {
 		return err
@@ -140,7 +146,8 @@ func (r *running) show(cmd *cobra.Command, w *watch.Flags, f *cli.Common, s cli.
 	return run(f, s, r.sinks(f))
 }
 
-// await runs a report. A dashboard or a browser has the terminal, and waits for this goroutine.
+// await runs a report. Without a dashboard or a browser it also watches for the
+// end of the command.
 func (r *running) await(show func() error) error {
 	if r.opened != nil {
 		return show()
@@ -148,7 +155,7 @@ func (r *running) await(show func() error) error {
 	return r.interrupts.Await(r.log, show)
 }
 
-// serve serves until it is stopped or the report of its feed has ended.
+// serve calls serve until it is stopped or the report of its feed has ended.
 func (r *running) serve(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-chan struct{}) error, show func() error) error {
 	ended := make(chan error, 1)
 	quit := make(chan struct{})
@@ -158,14 +165,14 @@ func (r *running) serve(feed *server.Feed, stopped <-chan struct{}, serve func(s
 		ended <- serve(either(stopped, quit))
 	}()
 	reported := r.await(show)
-	close(quit) // there may be nobody left to report to
+	close(quit) // the report has ended, so serve must stop
 	if err := <-ended; err != nil {
 		return err
 	}
 	return reported
 }
 
-// either returns a channel that is closed when one of two is.
+// either returns a channel that is closed when a or b is closed.
 func either(a, b <-chan struct{}) <-chan struct{} {
 	c := make(chan struct{})
 	go func() {
@@ -179,7 +186,8 @@ func either(a, b <-chan struct{}) <-chan struct{} {
 	return c
 }
 
-// sinks returns the maker of the sinks of the report, or of the page alone.
+// sinks returns the maker of the sinks of the report. Without a report it makes
+// sinks only for the page.
 func (r *running) sinks(f *cli.Common) reading.SinkMaker {
 	return func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		if f.Format.Value == cli.FormNone {
@@ -189,10 +197,10 @@ func (r *running) sinks(f *cli.Common) reading.SinkMaker {
 	}
 }
 
-// forgot says that --keep deleted a file.
+// forgot reports that --keep deleted a file.
 func (r *running) forgot(name string) { r.log.Say("--keep: deleted %s", report.Escape(name)) }
 
-// silent reports whether nobody wants to know of the traffic but a recording.
+// silent reports whether the traffic is only recorded and not shown.
 func (r *running) silent(f *cli.Common) bool {
 	return r.page == "" && r.web.server == nil && f.Format.Value == cli.FormNone && r.opened == nil
 }
@@ -235,7 +243,7 @@ func (r *running) watch(w *watch.Flags, f *cli.Common, s cli.Streams, title stri
 func (r *running) browse(w *watch.Flags, f *cli.Common, s cli.Streams, title string, run func(*cli.Common, cli.Streams, reading.SinkMaker) error) error {
 	command := func(r *dissect.Record) string { return decodeCommand(r, f) }
 	return w.Browse(f, s, title, command, func(s cli.Streams, makeSink reading.SinkMaker, tap func(reading.Source) reading.Source) error {
-		r.tap, r.saves = tap, "." // which filepath.Dir leaves as it is
+		r.tap, r.saves = tap, "." // filepath.Dir returns "." unchanged
 		r.opened = func(quit func(), counts func() (received, dropped uint64)) {
 			w.StopBy(quit)
 			w.Lost(func() uint64 { _, dropped := counts(); return dropped })

@@ -71,15 +71,16 @@ see without -o.`,
 // sessionFlags are the flags of the command session.
 type sessionFlags struct {
 	events, tracks bool
-	form           string // of the report
+	form           string // format of the report
 }
 
-// sessionForms are the forms of reports by the endings of their files' names.
+// sessionForms are the formats of reports, by the suffix of the file name.
 var sessionForms = map[string]string{
 	".html": cli.FormPage, ".htm": cli.FormPage, ".acmi": cli.FormFlight, ".json": "json", ".txt": "table", "": "table",
 }
 
-// check finds the form of the report and refuses flags that do not fit it.
+// check finds the format of the report. It returns an error for flags that do
+// not fit it.
 func (o *sessionFlags) check(f *cli.Common, cmd *cobra.Command) error {
 	ending := strings.ToLower(filepath.Ext(f.Output))
 	form, known := sessionForms[ending]

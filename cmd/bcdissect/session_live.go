@@ -15,11 +15,12 @@ import (
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
-// refresh is how often a page is written anew.
+// refresh is the interval at which a page is written again.
 const refresh = time.Minute
 
-// A livePage is a page of the matches so far. It is written at once, so that a
-// browser can open it before the game begins, every minute, and at the end.
+// A livePage is a page of the matches so far. It is first written before the
+// game begins, so that a browser can open it. Then it is written every minute
+// and at the end.
 type livePage struct {
 	name string
 	say  func(format string, args ...any)
@@ -27,18 +28,18 @@ type livePage struct {
 
 	mu      sync.Mutex
 	story   *match.Builder
-	changed bool // since it was written
+	changed bool // there are new records since it was written
 }
 
-// A pageSink tells a page of all records, beside another report.
+// A pageSink passes all records to a page, in addition to another report.
 type pageSink struct {
 	report.Sink
 	page *livePage
 }
 
-// checkPage checks before a long report that its page can be written: every
-// record counts for it, it is no file that is read or written otherwise, and its
-// folder takes files.
+// checkPage checks that the page can be written, before a long report begins:
+// the flags must not hide records, no other output or input may have its name,
+// and its folder must be writable.
 func checkPage(name string, f *cli.Common, r *cli.Recording, inputs ...string) error {
 	if !f.All {
 		return errors.New("--session needs every record; drop the flags that choose some")
@@ -56,12 +57,13 @@ func checkPage(name string, f *cli.Common, r *cli.Recording, inputs ...string) e
 	if err != nil {
 		return cli.Failed(cli.PlainPath(name, err))
 	}
-	_ = file.Close() // nothing was written
+	_ = file.Close() // nothing was written to it
 	return os.Remove(file.Name())
 }
 
-// withPage makes sinks that also keep a page up to date. A page that cannot be
-// written is reported to say, and tried again; only the last one must succeed.
+// withPage returns a maker of sinks that also keep a page up to date. If the
+// page cannot be written, the error is passed to say and the page is tried
+// again later. Only the last attempt must succeed.
 func withPage(name string, say func(format string, args ...any), makeSink reading.SinkMaker) reading.SinkMaker {
 	p := &livePage{name: name, say: say, end: make(chan struct{}), story: match.New(time.Now()), changed: true}
 	p.update()
@@ -92,7 +94,7 @@ func (p *livePage) keep() {
 	}
 }
 
-// update writes the page if there is something new.
+// update writes the page if there are new records.
 func (p *livePage) update() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,15 +133,15 @@ func (p *livePage) close() error {
 	close(p.end)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.changed = false // for the goroutine
+	p.changed = false // tells the goroutine not to write it again
 	if err := p.story.Close(); err != nil {
 		return err
 	}
 	return p.write()
 }
 
-// write replaces the page at once, so that a browser never loads half of it. The lock
-// is held.
+// write replaces the page in one step, so that a browser never loads half of
+// it. The caller must have locked p.
 func (p *livePage) write() error {
 	d, err := cli.CreateDraft(p.name, true, cli.Streams{Graceful: true})
 	if err != nil {

@@ -59,7 +59,7 @@ silence of each player and direction, and how regularly ship updates come.`,
 	return cmd
 }
 
-// errBars reports a request for link measurements as a histogram.
+// errBars is the error for link measurements as a histogram.
 var errBars = errors.New("--network: not available as a histogram; use -T table or -T json")
 
 // networkStats reads captures and reports their link measurements.

@@ -32,7 +32,7 @@ func newVersion(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// versionLine returns the version for people.
+// versionLine returns a line with the version.
 func versionLine() string {
 	return fmt.Sprintf("bcdissect %s (%s, %s/%s)\n", cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -18,20 +18,20 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// The limits of the live page.
+// Limits of the live page.
 const (
 	leastDelay = time.Second
 	mostDelay  = time.Hour
-	watchers   = 600           // connections at once: a browser opens several
-	liveMemory = 32 << 20      // that the program tries to keep to while it serves the page
-	anyPort    = "127.0.0.1:0" // of --web without a value
+	watchers   = 600           // connections at the same time, since each browser opens several
+	liveMemory = 32 << 20      // target for the memory of the program in bytes while it serves the page
+	anyPort    = "127.0.0.1:0" // address of --web without a value
 )
 
-// A livePages is the page of the match while it's played, for viewers in browsers. It's
-// what --web asks for.
+// A livePages is the page of a match that is being played, for viewers in
+// browsers. The flag --web requests it.
 type livePages struct {
-	address string        // to listen on; empty for none
-	delay   time.Duration // of the public address; 0 for none
+	address string        // address to listen on, empty for none
+	delay   time.Duration // delay of the page on the public address, 0 for none
 
 	server *livepage.Server
 	end    chan struct{}
@@ -46,7 +46,7 @@ func (w *livePages) define(cmd *cobra.Command) {
 	fl.DurationVar(&w.delay, "public-delay", 0, "with --web: also a public page without chat and addresses, `TIME` later, such as 30s")
 }
 
-// check refuses flags that don't fit each other.
+// check returns an error for flags that cannot be combined.
 func (w *livePages) check(f *cli.Common) error {
 	switch {
 	case w.address == "" && w.delay != 0:
@@ -59,7 +59,8 @@ func (w *livePages) check(f *cli.Common) error {
 	return nil
 }
 
-// open begins to serve the page, and says where. The caller defers close.
+// open begins to serve the page and prints its address. The caller defers
+// close.
 func (w *livePages) open(log *cli.Log) error {
 	if w.address == "" {
 		return nil
@@ -69,7 +70,7 @@ func (w *livePages) open(log *cli.Log) error {
 		return err
 	}
 	if w.server, err = livepage.New(w.delay, log.Say); err != nil {
-		_ = l.Close() // nothing came
+		_ = l.Close() // no connection was accepted
 		return cli.Failed(fmt.Errorf("--web: %w", cli.Plain(err)))
 	}
 	cli.LimitMemory(liveMemory)
@@ -83,7 +84,7 @@ func (w *livePages) open(log *cli.Log) error {
 	return nil
 }
 
-// say says the addresses.
+// say prints the addresses of the page.
 func (w *livePages) say(log *cli.Log, at netip.AddrPort) {
 	own := w.server.Address(at, false)
 	log.Say("live page: %s", own)
@@ -93,7 +94,7 @@ func (w *livePages) say(log *cli.Log, at netip.AddrPort) {
 	}
 }
 
-// close ends the page's server.
+// close stops the server of the page.
 func (w *livePages) close() error {
 	if w.server == nil {
 		return nil
@@ -103,7 +104,7 @@ func (w *livePages) close() error {
 	return errors.Join(err, <-w.ended)
 }
 
-// with makes sinks that also tell the page.
+// with returns a maker of sinks that also update the page.
 func (w *livePages) with(makeSink reading.SinkMaker) reading.SinkMaker {
 	if w.server == nil {
 		return makeSink

@@ -32,7 +32,7 @@ itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files := args
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
-				at += len(args) - len(cmd.Flags().Args()) // files of -r come first
+				at += len(args) - len(cmd.Flags().Args()) // files of -r are before the others
 				files, args = args[:at], args[at:]
 			} else {
 				args = nil
