@@ -1,6 +1,6 @@
-// Package event holds the game's serialised events. Sixteen opcodes carry one
-// event and nothing else: class, code, source, destination, and a body that
-// depends on the class. Any class may come with any of these opcodes.
+// Package event defines the game's serialised events. Sixteen opcodes carry
+// exactly one event: class, code, source, destination, and a body that depends
+// on the class. Any class may come with any of these opcodes.
 //
 // Byte slices of an [Event] share memory with the message they were read from.
 package event
@@ -14,7 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Codes are the names of the event codes, and Classes those of the class ids.
+// Codes are the names of the event codes, and Classes the names of the class
+// ids.
 var (
 	Codes   = names.Parse(codesText, 16)
 	Classes = names.Parse(classesText, 16)
@@ -29,7 +30,7 @@ var (
 type Class uint32
 
 // The classes with a known body. TGStringEvent and WeaponHitEvent exist in the
-// game, but no event of theirs has been seen.
+// game, but no such event has been captured.
 const (
 	ClassPlain     Class = 0x0101 // TGEvent
 	ClassBool      Class = 0x0104 // TGBoolEvent
@@ -60,8 +61,8 @@ func (c Class) known() bool { return slices.Contains(knownClasses, c) }
 // A Code is the kind of occurrence that an event reports.
 type Code uint32
 
-// The codes seen on the wire. The receiver posts codes ending in Notify under
-// the number next to them.
+// The codes seen on the wire. The receiver handles a code that ends in Notify
+// as the code next to it.
 const (
 	CodeDeletePlayer             Code = 0x00060005
 	CodeObjectExploding          Code = 0x0080004E
@@ -86,7 +87,8 @@ const (
 // String returns the code's name, or "" if it has none.
 func (c Code) String() string { return Codes.Name(uint64(c)) }
 
-// Harmless are the numbers of events that tell nothing of people or hosts.
+// Harmless are the fields of events whose numbers tell nothing about people or
+// hosts.
 var Harmless = []string{
 	"class", "code", "source", "dest", "enabled", "value", "amount", "object", "player", "contacts_count",
 	"direction", "ratio", "force", "target", "firing_player", "explosion_time", "exit", "duration",
@@ -97,7 +99,7 @@ var Harmless = []string{
 type Event struct {
 	Class  Class
 	Code   Code
-	Source wire.ObjectID // 0 for none
+	Source wire.ObjectID // 0 if there is none
 	Dest   wire.ObjectID // the object that the event is about
 
 	Byte         uint8         // ClassBool, ClassChar
@@ -121,8 +123,8 @@ type Event struct {
 // Reset prepares the event for reuse.
 func (m *Event) Reset() { *m = Event{Contacts: m.Contacts[:0]} }
 
-// Actor returns the object that acts in an event that a client sends of its own
-// ship: a system of the ship.
+// Actor returns the object that acts in an event that a client sends about its
+// ship. It is a system of the ship.
 func (m *Event) Actor() wire.ObjectID { return m.Dest }
 
 // Walk implements [decode.Message].
@@ -188,8 +190,8 @@ func (m *Event) unless(c *decode.Codec, classes []Class, body func()) {
 	c.When(decode.Differs("class", m.Class, classes[0]), func() { m.unless(c, classes[1:], body) })
 }
 
-// when runs body if the event is of the class. It asks the codec only where the
-// answer matters, since there are many classes.
+// when runs body if the event is of the class. It calls the codec only if that
+// changes the result, since there are many classes.
 func (m *Event) when(c *decode.Codec, class Class, body func()) {
 	if m.Class == class || c.Describing() {
 		c.When(decode.Equals("class", m.Class, class), body)

@@ -8,12 +8,14 @@ import (
 )
 
 const (
-	// MaxQuery is the number of bytes of a query that the game reads.
+	// MaxQuery is the number of bytes of a query that the game reads. It ignores
+	// the rest.
 	MaxQuery = 255
-	// MaxReply is the maximum length of a reply datagram; a longer reply is split.
+	// MaxReply is the maximum length of a reply datagram in bytes. A longer reply
+	// is split.
 	MaxReply = 1349
 
-	maxValue = 255 // characters of a value that Answer writes
+	maxValue = 255 // length of a value that Answer writes, in characters
 )
 
 // The texts for a game without a limit.
@@ -22,16 +24,16 @@ const (
 	NoFragLimit = -2
 )
 
-// A Game is the information in a host's reply. Text is UTF-8.
+// A Game is the information in a host's reply. Its text is UTF-8.
 type Game struct {
 	Version  string // 60 for version 1.1 of the game
 	Location string
 	Name     string
 	Mission  string // the script, such as Multiplayer.Episode.Mission1.Mission1
-	Map      string // DM, for instance
-	Count    int    // players in the game, without a dedicated server
+	Map      string // such as DM
+	Count    int    // players in the game. A dedicated server does not count.
 	Limit    int
-	Playing  bool // and not in the lobby
+	Playing  bool // the match runs: the players are not in the lobby
 
 	TimeLimit int // minutes, or NoTimeLimit
 	FragLimit int // or NoFragLimit
@@ -41,11 +43,11 @@ type Game struct {
 	Players []string // a dedicated server comes first
 }
 
-// Answer returns a host's reply to a query, as a list of datagrams; none if the
-// message is not a query. The number n counts the host's answered queries, from
-// 1.
+// Answer returns a host's reply to a query, as a list of datagrams. If the
+// message is not a query, there are none. The number n counts the host's
+// answered queries, from 1.
 //
-// Text from other people cannot add keys: a backslash in a name becomes a
+// Names that others chose cannot add keys: a backslash in a name becomes a
 // slash.
 func Answer(query Message, g *Game, n int) (datagrams [][]byte) {
 	query.text = query.text[:min(len(query.text), MaxQuery)]
@@ -87,17 +89,17 @@ func (m Message) after(word string) (value []byte, ok bool) {
 // An answer is a reply under construction.
 type answer struct {
 	n         int
-	text      []byte // of the current datagram
+	text      []byte // text of the current datagram
 	datagrams [][]byte
 }
 
-// A part is the keys, each with its value, that answer a query.
+// A part has the keys that answer a query, each with its value.
 type part struct {
 	query string
 	pairs []string
 }
 
-// parts returns the parts of a reply, in their order.
+// parts returns the parts of a reply in the order in which they are sent.
 func (g *Game) parts() []part {
 	name, mode, password := g.Name, "settings", "0"
 	if g.Password {
@@ -136,8 +138,8 @@ func (a *answer) pair(key, value string) {
 	a.raw(key, text)
 }
 
-// raw adds a key, in the next datagram if this one lacks room for it and the
-// final number.
+// raw adds a key. It begins the next datagram if this one lacks room for the
+// key and the final number.
 func (a *answer) raw(key string, value []byte) {
 	if len(a.text)+2+len(key)+len(value)+len(a.number()) > MaxReply {
 		a.end()

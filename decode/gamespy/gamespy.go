@@ -19,7 +19,7 @@ import (
 const (
 	KindQuery     = "query"     // a question to a host
 	KindReply     = "reply"     // a host's answer, or a part of it
-	KindHeartbeat = "heartbeat" // a host announces itself to the master server
+	KindHeartbeat = "heartbeat" // a host's announcement to the master server
 	KindOther     = "other"
 )
 
@@ -38,13 +38,13 @@ var answers = []string{
 // A Message is one datagram of GameSpy text. The zero value is empty.
 type Message struct{ text []byte }
 
-// Parse returns b as a message. Any bytes are valid, and none are lost.
+// Parse returns b as a message. Any bytes are valid and kept.
 func Parse(b []byte) Message { return Message{b} }
 
 // Append appends the message unchanged.
 func (m Message) Append(dst []byte) []byte { return append(dst, m.text...) }
 
-// Kind returns the purpose of the message, one of the constants.
+// Kind returns the kind of the message, one of the constants above.
 func (m Message) Kind() string {
 	first, _, _ := bytes.Cut(bytes.TrimPrefix(m.text, []byte{'\\'}), []byte{'\\'})
 	key := string(first)
@@ -54,13 +54,13 @@ func (m Message) Kind() string {
 	case slices.Contains(answers, key) || strings.HasPrefix(key, "player_"):
 		return KindReply
 	case key == "echo" && m.has(`\final\`):
-		return KindReply // the reply to a query has the same form except at its end
+		return KindReply // a reply to a query has the same form as this except at its end
 	}
 	for range m.Queries() {
 		return KindQuery
 	}
 	if m.has(`\final\`) {
-		return KindReply // with keys of its own
+		return KindReply // with keys that Answer does not write
 	}
 	return KindOther
 }
@@ -68,8 +68,8 @@ func (m Message) Kind() string {
 // Query reports whether the message asks a host for something.
 func (m Message) Query() bool { return m.Kind() == KindQuery }
 
-// Queries returns the information requested by a query: status, info and so on,
-// each once. The host searches the whole text for \status\ and the like, so
+// Queries returns the information requested by a query: such as status or info,
+// each once. The host searches the whole text for words such as \status\, so
 // \basic\info\ requests both, although as a pair it is one key and its value.
 func (m Message) Queries() iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -81,7 +81,7 @@ func (m Message) Queries() iter.Seq[string] {
 	}
 }
 
-// asks reports whether the text holds the word between backslashes.
+// asks reports whether the text contains the word between backslashes.
 func (m Message) asks(word string) bool {
 	for rest := m.text; ; {
 		at := bytes.IndexByte(rest, '\\')
@@ -98,15 +98,16 @@ func (m Message) asks(word string) bool {
 func (m Message) has(s string) bool { return bytes.Contains(m.text, []byte(s)) }
 
 // Pairs returns keys and values in the order of the text, including repeated
-// keys. A final key without a value comes with an empty one; a final backslash
-// begins no key.
+// keys. A final key without a value comes with an empty value. A final
+// backslash begins no key.
 func (m Message) Pairs() iter.Seq2[wire.Untrusted, wire.Untrusted] {
 	return func(yield func(key, value wire.Untrusted) bool) {
 		m.pairs(func(key, value []byte) bool { return yield(wire.Text(key), wire.Text(value)) })
 	}
 }
 
-// A Place is a pair with its place in the text, from the key to the value.
+// A Place is a pair with its offsets in the text, from the key to the end of
+// the value.
 type Place struct {
 	Key, Value wire.Untrusted
 	From, To   int
@@ -116,7 +117,7 @@ type Place struct {
 func (m Message) Places() iter.Seq[Place] {
 	return func(yield func(Place) bool) {
 		m.pairs(func(key, value []byte) bool {
-			// All slices end where the array of the text ends.
+			// All slices share the end of the text's array, so capacities tell offsets.
 			p := Place{Key: wire.Text(key), Value: wire.Text(value), From: cap(m.text) - cap(key)}
 			if p.To = p.From + len(key); value != nil {
 				p.To = cap(m.text) - cap(value) + len(value)

@@ -9,19 +9,20 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Bounds of a reply that is put together.
+// Limits of a reassembled reply.
 const (
-	// MaxParts is the number of datagrams of one reply that are kept.
+	// MaxParts is the maximum number of datagrams in a reply. Others are ignored.
 	MaxParts = 32
-	// MaxPart is the number of bytes of a datagram of a reply that are read.
+	// MaxPart is the maximum size of a datagram in bytes. A longer one is
+	// truncated.
 	MaxPart = 2048
 )
 
-// A Reply puts the datagrams of a host's reply to one query together.
+// A Reply reassembles the datagrams of a host's reply to one query.
 type Reply struct {
-	parts  map[int]Message // by number, from 1
-	last   int             // the number of the last one, 0 as long as it is missing
-	number string          // of the query, as the host counts
+	parts  map[int]Message // parts by their number, from 1
+	last   int             // number of the last part, 0 until it arrives
+	number string          // number of the query in the host's count
 }
 
 // Add takes a datagram, which must not change afterwards. It reports whether
@@ -45,7 +46,7 @@ func (r *Reply) Add(datagram []byte) bool {
 		r.parts, r.number = map[int]Message{}, number
 	}
 	if number != r.number {
-		return false // of the reply to another query
+		return false // the part belongs to the reply to another query
 	}
 	if _, again := r.parts[part]; again {
 		return true
@@ -57,7 +58,7 @@ func (r *Reply) Add(datagram []byte) bool {
 	return true
 }
 
-// Complete reports whether all datagrams of the reply are there.
+// Complete reports whether all datagrams of the reply have arrived.
 func (r *Reply) Complete() bool {
 	for i := 1; i <= r.last; i++ {
 		if _, ok := r.parts[i]; !ok {
@@ -67,7 +68,7 @@ func (r *Reply) Complete() bool {
 	return r.last > 0
 }
 
-// Parts returns how many datagrams of the reply are there.
+// Parts returns how many datagrams of the reply have arrived.
 func (r *Reply) Parts() int { return len(r.parts) }
 
 // Pairs returns the keys and values of the reply, in their order, as UTF-8.

@@ -6,8 +6,8 @@ import "encoding/base64"
 const Key = "Nm3aZ9"
 
 // Validate returns the response to the challenge of a \secure\ query. It is RC4
-// with a modified output stage: the first index also advances by the byte of
-// the challenge. The result is base64 of whole groups of three bytes, padded
+// with a modified output stage: the first index also advances by the
+// challenge's byte. The result is base64 of whole groups of three bytes, padded
 // with zeros. With an empty key the RC4 state remains the identity.
 func Validate(key, challenge string) string {
 	var s [256]byte

@@ -1,18 +1,19 @@
 package modfile
 
-// League are the contents of a league's file.
+// League is the contents of a league's file.
 type League struct {
-	Title, Zone, URL, PostAfter Setting // without a name
-	Win, Draw                   *int64  // points
-	Shortest, Fewest            *int64  // seconds and players of a match that counts
+	Title, Zone, URL, PostAfter Setting // settings without a name
+	Win, Draw                   *int64  // points for a win and for a draw
+	Shortest, Fewest            *int64  // shortest length in seconds and fewest players of a match that counts
 	Seasons                     []Season
-	Aliases                     []Setting // a player's name, with the other ones
-	Players, Files, Matches     []Setting // that don't count
+	Aliases                     []Setting // a player's name, and the player's other names as values
+	Players, Files, Matches     []Setting // players, files and matches that do not count
 	Rating                      Setting
-	Addresses, Chat             bool // are published
+	Addresses, Chat             bool // whether addresses and chat are published
 }
 
-// A Season is a part of a league's time. From and To are days, the last one included.
+// A Season is a period of a league. From and To are days. The season includes
+// the day To.
 type Season struct{ Name, From, To Setting }
 
 // ReadLeague reads a league's file. The error is an [*Error].
@@ -67,7 +68,7 @@ func (r *reader) seasons(t *table, l *League) {
 	}
 }
 
-// within has take read a table within a table, if it is there.
+// within calls take with the table in a table, if there is one.
 func (r *reader) within(t *table, key string, take func(t *table)) {
 	if n := t.get(key, tables); n != nil {
 		inner := r.open(n, key)
@@ -76,7 +77,7 @@ func (r *reader) within(t *table, key string, take func(t *table)) {
 	}
 }
 
-// setting reads a text and its line, 0 if there is none.
+// setting reads a text and its line. If there is none, the line is 0.
 func (t *table) setting(key string) Setting {
 	text := t.text(key)
 	if line := t.lines[key]; line > 0 {
@@ -93,7 +94,7 @@ func (t *table) each(key string) (all []Setting) {
 	return all
 }
 
-// amount reads a number that is not below zero, nil if there is none.
+// amount reads a number of 0 or more, or returns nil if there is none.
 func (t *table) amount(key string) *int64 {
 	n := t.get(key, integer)
 	if n == nil {
@@ -106,7 +107,7 @@ func (t *table) amount(key string) *int64 {
 	return &n.number
 }
 
-// yes reads true or false, which is the default.
+// yes reads true or false. If there is none, it returns false.
 func (t *table) yes(key string) bool {
 	n := t.get(key, boolean)
 	return n != nil && n.yes

@@ -1,7 +1,7 @@
 package modfile
 
-// ReadLists reads a file with one table, which holds lists of texts by name. The
-// error is an [*Error].
+// ReadLists reads a file with one table of lists of texts. Each list has a
+// name. The error is an [*Error].
 func ReadLists(f File, key string) (all []Setting, _ error) {
 	err := f.read(func(r *reader, doc *node) {
 		t := r.open(doc, "the file")

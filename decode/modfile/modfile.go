@@ -3,7 +3,8 @@
 // file with a mistake is rejected with the line and the reason. It also reads
 // the configuration file of the program, docs/config.md.
 //
-// It alone knows the format, TOML, and imports its parser. It opens no files.
+// It is the only package that knows the format, TOML, and imports its parser.
+// It opens no files.
 package modfile
 
 import (
@@ -18,20 +19,20 @@ import (
 
 // Limits of a file.
 const (
-	MaxSize     = 1 << 20 // bytes
+	MaxSize     = 1 << 20 // size of a file in bytes
 	MaxMessages = 256
 )
 
 // A File is a file of definitions.
 type File struct {
-	Name string // for errors
+	Name string // file name for errors
 	Data []byte
 }
 
 // An Error is a mistake in a file.
 type Error struct {
 	File   string
-	Line   int // 0 if it concerns no single line
+	Line   int // line number, or 0 if the mistake is not in a single line
 	Reason string
 }
 
@@ -71,7 +72,7 @@ func Extend(base *decode.Catalog, files ...File) (*decode.Catalog, error) {
 	return base, nil
 }
 
-// read has take read the file. The error is an [*Error].
+// read calls take to read the file. The error is an [*Error].
 func (f *File) read(take func(r *reader, doc *node)) error {
 	var r reader
 	doc, err := parse(f.Data)
@@ -95,7 +96,7 @@ func faultAt(line int, format string, args ...any) *fault {
 	return &fault{line, fmt.Sprintf(format, args...)}
 }
 
-// A reader turns a parsed file into definitions. It keeps the first mistake.
+// A reader turns a parsed file into definitions. It keeps the first fault.
 type reader struct{ err *fault }
 
 func (r *reader) fail(line int, format string, args ...any) {
@@ -108,7 +109,7 @@ func (r *reader) fail(line int, format string, args ...any) {
 type table struct {
 	r     *reader
 	n     *node
-	what  string // for errors
+	what  string // what the table is, for errors
 	known []string
 	lines layout.Lines
 }
@@ -142,7 +143,7 @@ func (t *table) close() {
 	}
 }
 
-// shorten keeps errors readable.
+// shorten shortens a text for an error.
 func shorten(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {
@@ -159,7 +160,7 @@ func (t *table) text(key string) string {
 	return ""
 }
 
-// bound rejects a text that exceeds every limit.
+// bound rejects a text that is longer than all limits of definitions.
 func (t *table) bound(key string, n *node) {
 	const most = 1000
 	if len(n.text) > most {
@@ -242,7 +243,7 @@ func (r *reader) fields(t *table) (all []layout.Field) {
 			return nil
 		}
 		if len(all) > layout.MaxFields {
-			break // the definition rejects them
+			break // the definition rejects the array for its length
 		}
 		all = append(all, r.field(item))
 	}
@@ -273,7 +274,7 @@ func (r *reader) field(n *node) layout.Field {
 func (r *reader) values(t *table) (all []layout.Value) {
 	if e := t.n.find("values"); e != nil && e.value.kind == array {
 		for i, name := range t.texts("values") {
-			if name != "" { // "" is an unnamed value
+			if name != "" { // an empty name means that the value has none
 				all = append(all, layout.Value{Line: e.value.items[i].line, Number: int64(i), Name: name})
 			}
 		}

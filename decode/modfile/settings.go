@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Settings are the contents of a configuration file.
+// Settings is the contents of a configuration file.
 type Settings struct {
-	Define  []Setting // files of definitions; they have no names
+	Define  []Setting // files of definitions, as settings without a name
 	Filters []Setting
 	Columns []Setting
 }
@@ -16,7 +16,7 @@ type Settings struct {
 type Setting struct {
 	Name   string
 	Line   int
-	Values []string // one, but for columns
+	Values []string // a single value, except for columns
 }
 
 // ReadSettings reads a configuration file. The error is an [*Error].
@@ -66,6 +66,6 @@ func (t *table) one(key string) []string { return []string{t.text(key)} }
 // presetName matches the names of filters and columns.
 var presetName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// longestPreset is the number of bytes in such a name. The expression would take long
-// to compile with it.
+// longestPreset is the maximum length of such a name in bytes. It is not in
+// presetName, since that would take long to compile.
 const longestPreset = 64

@@ -20,8 +20,8 @@ const (
 	integer
 	boolean
 	array
-	tables // reading one gives a "table"
-	other  // floats and dates: no key takes one
+	tables // named "table" in errors
+	other  // floats and dates, which no key takes
 )
 
 // String returns the type with its article.
@@ -37,12 +37,12 @@ type node struct {
 	number int64
 	yes    bool
 
-	items    []*node // of an array
-	appended bool    // an array of tables extended by [[x]]
+	items    []*node // elements of an array
+	appended bool    // an array of tables that [[x]] extends
 
-	entries []entry // of a table, in the order of the file
-	header  bool    // has a header [x] or [[x]]
-	fixed   bool    // an inline table: cannot be extended
+	entries []entry // contents of a table, in the order of the file
+	header  bool    // the table has a header [x] or [[x]]
+	fixed   bool    // an inline table, which cannot be extended
 }
 
 type entry struct {
@@ -59,10 +59,10 @@ func (n *node) find(key string) *entry {
 	return &n.entries[i]
 }
 
-// Limits of a file, far above those of definitions.
+// Limits of a file. They are far above what definitions need.
 const (
-	maxKeys  = 512 // of a table
-	maxDepth = 16  // nested arrays and tables
+	maxKeys  = 512 // keys of a table
+	maxDepth = 16  // depth of nested arrays and tables
 )
 
 // A builder makes a tree from the parser's expressions.
@@ -71,7 +71,7 @@ type builder struct {
 	newlines []int
 	p        unstable.Parser
 	root     *node
-	current  *node // the table for new keys
+	current  *node // table that gets new keys
 }
 
 // parse returns the file as a table.
@@ -80,10 +80,10 @@ func parse(data []byte) (*node, *fault) {
 		return nil, faultAt(0, "larger than %d KiB", MaxSize>>10)
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	data = data[:len(data):len(data)] // the parser locates values by capacity
+	data = data[:len(data):len(data)] // the parser's values are located by their capacity
 	b := &builder{data: data, root: &node{kind: tables, line: 1, header: true}}
 	b.current = b.root
-	const replaced = string(utf8.RuneError) // also what stands for a byte that is not UTF-8
+	const replaced = string(utf8.RuneError) // the parser also puts it in the place of bytes that are not UTF-8
 	for i, c := range string(data) {
 		switch {
 		case c == '\n':
@@ -108,7 +108,7 @@ func parse(data []byte) (*node, *fault) {
 	return b.root, nil
 }
 
-// line returns the line, from 1, of an offset.
+// line returns the line of an offset, counted from 1.
 func (b *builder) line(offset int) int { return 1 + sort.SearchInts(b.newlines, offset) }
 
 func (b *builder) expression(x *unstable.Node) *fault {
@@ -208,7 +208,7 @@ func (b *builder) assign(t *node, x *unstable.Node, depth int) *fault {
 	return nil
 }
 
-// value returns a value; line is the line of its key.
+// value returns a value. The argument line is the line of its key.
 func (b *builder) value(x *unstable.Node, line, depth int) (*node, *fault) {
 	if depth == maxDepth {
 		return nil, faultAt(line, "more than %d nested arrays and tables", maxDepth)
@@ -252,8 +252,9 @@ func (b *builder) value(x *unstable.Node, line, depth int) (*node, *fault) {
 	return n, nil
 }
 
-// number reads a whole number as TOML writes it: decimal, or with 0x, 0o or 0b.
-// The parser has refused leading zeros, which would stand for octal here.
+// number reads a whole number in TOML's notation: decimal, or with 0x, 0o or
+// 0b. The parser has already rejected leading zeros, which ParseInt would read
+// as octal.
 func number(s string) (int64, bool) {
 	v, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 0, 64)
 	return v, err == nil

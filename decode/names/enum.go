@@ -13,7 +13,7 @@ import (
 //go:embed enums.txt
 var enumsText string
 
-// The enumerations of enums.txt, which describes them.
+// The enumerations in enums.txt. Its comments describe them.
 var (
 	TorpedoSpecies    = section("torpedo species")
 	Systems           = section("systems")
@@ -31,7 +31,8 @@ var (
 	openBCBootInWords = section("OpenBC boot in words")
 )
 
-// Species are the kinds of ships and stations; package ship knows more of each.
+// Species are the kinds of ships and stations. Package ship has their
+// properties.
 var Species = lazy(func() []run {
 	all := []string{"unknown"}
 	for c := range ship.All() {
@@ -43,20 +44,21 @@ var Species = lazy(func() []run {
 	return []run{{0, all}}
 })
 
-// Boot returns the reason of a boot in words, "" for an unknown one.
+// Boot returns the reason of a boot in words, or "" if it is unknown.
 func Boot(reason uint8) string { return bootInWords.Name(uint64(reason)) }
 
-// OpenBCBoot is [Boot] for the reasons of the OpenBC server.
+// OpenBCBoot works as [Boot] for the reasons of the OpenBC server.
 func OpenBCBoot(reason uint8) string { return openBCBootInWords.Name(uint64(reason)) }
 
 // Enum is an enumeration. The zero Enum has no values.
 type Enum struct{ t *table }
 
-// table is one word away from Enum so that an Enum fits into an interface
-// without an allocation. Its text is parsed when a name is first asked for.
+// table is behind a pointer so that an Enum fits into an interface without an
+// allocation. Its text is parsed when a name is first needed.
 type table struct{ runs func() []run }
 
-// A run holds the names of consecutive values; "" is a value without one.
+// A run has the names of consecutive values. The name "" means that the value
+// has none.
 type run struct {
 	first uint64
 	names []string
@@ -64,16 +66,16 @@ type run struct {
 
 func lazy(runs func() []run) Enum { return Enum{&table{sync.OnceValue(runs)}} }
 
-// section returns an enumeration of enums.txt.
+// section returns the enumeration in a section of enums.txt.
 func section(name string) Enum {
 	_, text, _ := strings.Cut(enumsText, "["+name+"]\n")
 	text, _, _ = strings.Cut(text, "[")
 	return Parse(text, 10)
 }
 
-// Parse returns the enumeration in a text, which has a line for each value: the
-// value in the given base, and its name. The values are in ascending order. Lines
-// without a value are comments.
+// Parse returns the enumeration in a text. Each line has a value in the given
+// base, and its name. The values must be in ascending order. Lines that do not
+// begin with a value are comments.
 func Parse(text string, base int) Enum {
 	return lazy(func() (runs []run) {
 		next := uint64(0)
@@ -93,7 +95,7 @@ func Parse(text string, base int) Enum {
 	})
 }
 
-// Name returns the name of a value, "" if it has none.
+// Name returns the name of a value, or "" if it has none.
 func (e Enum) Name(v uint64) string {
 	if e.t != nil {
 		for _, r := range e.t.runs() {

@@ -10,7 +10,7 @@ import (
 // FileHashes maps hashes to file names.
 type FileHashes struct{}
 
-// Name is FileName.
+// Name implements [decode.Names] by [FileName].
 func (FileHashes) Name(v uint64) string { return byHash[v] }
 
 // Values yields the known hashes with their names, in the order of the file
@@ -29,7 +29,8 @@ func (FileHashes) Values() iter.Seq2[uint64, string] {
 var Files FileHashes
 
 // FileName returns the file or directory name with the given hash, or "" if it
-// is not in the stock game. The game version, "60", is sent as a hash, too.
+// is not in the stock game. It also finds the game version, "60", which is sent
+// as a hash.
 func FileName(hash uint32) string { return byHash[uint64(hash)] }
 
 // byHash is read-only.

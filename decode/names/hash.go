@@ -24,9 +24,9 @@ func Hash(s string) uint32 {
 }
 
 // FileHash returns the file check's hash of a file's content. It ignores the
-// second word, the time stamp of compiled Python. If one to three bytes remain
-// after the last whole word, it hashes the first of them, sign-extended, once
-// per remaining byte, as the game does.
+// content's second 32-bit word, since compiled Python has a time stamp there.
+// If one to three bytes remain after the last whole word, it does as the game
+// does: it hashes the first of them, sign-extended, once per remaining byte.
 func FileHash(content []byte) uint32 {
 	var h uint32
 	for n := 0; len(content) >= 4; n++ {
@@ -44,13 +44,13 @@ func FileHash(content []byte) uint32 {
 //go:embed hash.txt
 var hashText string
 
-// hashTables are those of Hash.
+// hashTables are the tables that Hash uses.
 var hashTables = sync.OnceValue(func() *[4][256]uint8 {
 	var t [4][256]uint8
 	_, digits, _ := strings.Cut(hashText, "\n")
 	b, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
 	if err != nil {
-		panic("names: " + err.Error()) // a test reads them
+		panic("names: " + err.Error()) // a test parses the tables
 	}
 	for i := range t {
 		copy(t[i][:], b[i*len(t[i]):])

@@ -9,8 +9,8 @@ import (
 // missions are the numbers of the game's multiplayer missions.
 const missions = 5
 
-// ownTexts are the texts that the game itself sends: its star systems, missions, and
-// the files and directories that it compares. Directories are written in several ways.
+// ownTexts are the game's texts: its star systems, missions, and the files and
+// directories that it compares. Each directory is in it in several spellings.
 var ownTexts = sync.OnceValue(func() map[string]bool {
 	own := map[string]bool{"": true, "*.pyc": true}
 	add := func(text string) {
@@ -30,7 +30,7 @@ var ownTexts = sync.OnceValue(func() map[string]bool {
 	return own
 })
 
-// Own reports whether a text is one of the game's own: the name of a star system, a
-// mission, a file or a directory. Whoever finds it in a message learns nothing of the
-// sender.
+// Own reports whether a text is one of the game's: the name of a star system, a
+// mission, a file or a directory. Such a text in a message tells nothing about
+// the sender.
 func Own(text string) bool { return ownTexts()[text] }

@@ -1,4 +1,4 @@
-// Not part of the library: package plural puts counts into words, for people.
+// Not part of the library: package plural puts counts into words.
 package plural
 
 import (

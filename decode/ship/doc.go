@@ -1,8 +1,8 @@
-// Package ship holds the serialisation lists of the stock ships.
+// Package ship has the lists of subsystems of the stock ships.
 //
-// A snapshot of a ship (messages 02 and 03) and the subsystem block of an
-// update (1C) name no subsystem: their bytes follow a list that sender and
-// receiver build from the same ship script. This package holds that list for
-// every species of the unmodified game, and the other properties of a species.
-// The data is read-only.
+// The snapshot of a new ship and the subsystem block of an update do not name
+// subsystems. Their bytes follow a list that sender and receiver build from the
+// same ship script. This package has that list for every species of the
+// unmodified game, and the other properties of a species. The data is
+// read-only.
 package ship

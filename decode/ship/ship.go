@@ -26,13 +26,14 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Role is the function of a subsystem; it determines its format in a snapshot.
+// Role is the function of a subsystem. It determines the subsystem's format in
+// a snapshot.
 type Role uint8
 
 // Roles of the entries of a list.
 const (
 	Hull        Role = iota + 1 // also bridges, docking rings and other parts of the structure
-	Shield                      // shield generator; six facings follow
+	Shield                      // shield generator, with the condition of six facings
 	Sensor                      // sensor array
 	ReactorRole                 // warp core or power plant
 	Impulse                     // impulse engines
@@ -76,7 +77,7 @@ var roleNames = [...]string{
 	TractorProjector: "tractor projector",
 }
 
-// childRoles maps the role of a system to that of its children.
+// childRoles maps the role of a system to the role of its children.
 var childRoles = [...]Role{
 	Impulse: ImpulseEngine,
 	Warp:    WarpEngine,
@@ -96,24 +97,24 @@ func (r Role) String() string {
 
 // Child is a part of a subsystem: an engine, a tube, a phaser bank.
 type Child struct {
-	Name         string // as in the ship's script
+	Name         string // name in the ship's script
 	Role         Role
-	Offset       uint8   // object id of the child = id of the ship + Offset
-	MaxCondition float32 // condition at byte 255
+	Offset       uint8   // object id of the child minus the id of the ship
+	MaxCondition float32 // condition for which the wire has 255
 }
 
 // Subsystem is one entry of a list.
 type Subsystem struct {
-	Name          string // as in the ship's script
+	Name          string // name in the ship's script
 	Role          Role
 	Kind          Kind
-	Offset        uint8   // object id of the subsystem = id of the ship + Offset
-	MaxCondition  float32 // condition at byte 255
+	Offset        uint8   // object id of the subsystem minus the id of the ship
+	MaxCondition  float32 // condition for which the wire has 255
 	Children      []Child // in wire order
 	MainBattery   float32 // capacity, for reactors
 	BackupBattery float32 // capacity, for reactors
-	// Shields are the maxima of the facings front, rear, top, bottom, left and
-	// right, for shield generators.
+	// Shields are, for shield generators, the maximum conditions of the facings
+	// front, rear, top, bottom, left and right.
 	Shields [6]float32
 }
 
@@ -121,14 +122,14 @@ type Subsystem struct {
 type Class struct {
 	Species       uint8
 	Name          string // for display
-	Constant      string // in the game's scripts
+	Constant      string // name in the game's scripts
 	Faction       string
 	Playable      bool        // players can fly it
 	Inferred      bool        // the class was inferred from a ship's messages
-	Uncertain     bool        // the list is derived from the script by a rule without a capture to confirm it
-	Subsystems    []Subsystem // in wire order; nil if unknown
-	Total         int         // subsystems and children; their offsets are 1 to Total
-	SnapshotBytes int         // size of the snapshot in messages 02 and 03
+	Uncertain     bool        // the list is derived from the script by a rule, and no capture confirms it
+	Subsystems    []Subsystem // in wire order, nil if unknown
+	Total         int         // number of subsystems and children, whose offsets are 1 to Total
+	SnapshotBytes int         // size of the snapshot of a new ship
 	Hash          uint16      // integrity hash of an unmodified client, 0 if unknown
 	// OwnCycle are the start indices of successive subsystem blocks about the
 	// recipient's own ship. The block after the last starts at OwnRepeat, one of

@@ -1,8 +1,8 @@
-// Package ascii tells quickly whether text needs no escaping.
+// Package ascii checks whether text needs escaping.
 package ascii
 
-// Printable reports whether s is printable ASCII throughout and has neither of two
-// characters.
+// Printable reports whether s consists of printable ASCII characters and has
+// neither of two given characters.
 func Printable[T ~string | ~[]byte](s T, neither, nor byte) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
@@ -18,14 +18,15 @@ func Printable[T ~string | ~[]byte](s T, neither, nor byte) bool {
 		b := rest[:8]
 		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		// Bytes below ' ', of 0x7F or more, and those that are 0 where one of the two is.
+		// Detects bytes below ' ', bytes of 0x7F or more, and the two characters,
+		// which the XOR has turned into 0.
 		if (w|(w-each*' ')|(w+each)|((w^without)-each)|((w^and)-each))&(each*0x80) != 0 {
 			return false
 		}
 		switch {
 		case len(rest) == 8:
 			return true
-		case len(rest) < 16: // the rest, less than a word, with some of the bytes before it
+		case len(rest) < 16: // the rest is shorter than a word, so read it with some of the bytes before it
 			rest = s[len(s)-8:]
 		default:
 			rest = rest[8:]

@@ -10,10 +10,10 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// A definition is the part shared by all messages of a spec. It is immutable.
+// A definition is what all messages of a spec share. It is immutable.
 type definition struct {
 	fields    []field
-	registers int // number of values that conditions refer to
+	registers int // number of fields to which conditions refer
 }
 
 // A field is one step of a walk.
@@ -25,9 +25,9 @@ type field struct {
 	values *enumeration     // nil if they have no names
 	bits   decode.FlagNames // nil if they have no names
 	count  count
-	least  int     // minimum bytes of an element
-	fields []field // of a list or struct
-	reg    int     // register with the value for conditions, from 1; 0 if unused
+	least  int     // fewest bytes of an element
+	fields []field // fields of a list or struct
+	reg    int     // register with the value for conditions, from 1, or 0 if there is none
 }
 
 // A count is the form of a list's element count.
@@ -50,14 +50,14 @@ type cond struct {
 // A compiler turns the fields of one message into steps.
 type compiler struct {
 	message   string
-	total     int // fields so far
-	depth     int // open lists and structs
+	total     int // number of fields so far
+	depth     int // number of open lists and structs
 	inList    int
 	registers int
 }
 
-// A scope is the fields visible to conditions: the earlier ones in the same
-// list or struct, and those before that list or struct.
+// A scope has the fields that conditions may name: the earlier ones in the same
+// list or struct, and those before it.
 type scope struct {
 	fields []field
 	outer  *scope
@@ -83,10 +83,10 @@ func (s *scope) names() (all []string) {
 	return all
 }
 
-// fields compiles the fields of a message, list or struct. more is set if other
-// fields follow them.
+// fields compiles the fields of a message, list or struct. The argument more
+// tells whether other fields follow them.
 func (c *compiler) fields(defs []Field, outer *scope, more bool) ([]field, *Error) {
-	all := make([]field, 0, len(defs)) // never moved: conditions point into it
+	all := make([]field, 0, len(defs)) // the slice must not move, since conditions point into it
 	keys := map[string]string{}        // JSON keys and their fields
 	for i := range defs {
 		f, err := c.field(&defs[i], &scope{all, outer}, more || i < len(defs)-1)
@@ -107,7 +107,7 @@ func (c *compiler) fields(defs []Field, outer *scope, more bool) ([]field, *Erro
 	return all, nil
 }
 
-// keys returns the field's names in reports; some kinds have more than one.
+// keys returns the field's names in reports. Some kinds have more than one.
 func (f *field) keys() []string {
 	all := []string{f.name}
 	switch {
@@ -208,7 +208,7 @@ func (c *compiler) nested(def *Field, f *field, where string, s *scope, more boo
 	return nil
 }
 
-// least returns the minimum number of bytes of fields.
+// least returns the fewest bytes that fields can take.
 func least(fields []field) int {
 	n := 0
 	for i := range fields {
@@ -322,7 +322,7 @@ func (c *compiler) cond(text string, s *scope) (cd cond, reason string) {
 		if f.kind != decode.KindBit && f.kind != decode.KindBool8 {
 			return cd, "write a value to compare with, such as " + name + " == 1"
 		}
-		cd.op = decode.OpDiffers // from 0
+		cd.op = decode.OpDiffers // compared with 0
 	case strings.HasPrefix(right, "=="):
 		cd.op = decode.OpEquals
 		cd.value, reason = f.constant(right[2:])
@@ -407,8 +407,8 @@ func (f *field) mask(text string) (v uint32, reason string) {
 	return 0, strconv.Quote(text) + " is neither a number nor the name of a bit"
 }
 
-// paths returns the possible paths for a one-line report, and those of single
-// values among them.
+// paths returns the possible paths for a one-line report, and which of them are
+// single values.
 func (d *definition) paths() (all, values []string) {
 	var add func(prefix string, fields []field)
 	add = func(prefix string, fields []field) {

@@ -6,7 +6,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// The kinds of fields that hold others, next to those of the codec.
+// The kinds of fields that contain fields. The codec has the other kinds.
 const (
 	list decode.Kind = 255 - iota
 	group
@@ -16,7 +16,7 @@ const (
 type form struct {
 	name  string
 	kind  decode.Kind
-	width int // bits of the number in conditions; 0 if not comparable
+	width int // bits of the number in conditions, 0 if it cannot be compared
 }
 
 var forms = []form{
@@ -60,7 +60,8 @@ func formOf(k decode.Kind) *form {
 	return &forms[slices.IndexFunc(forms, func(f form) bool { return f.kind == k })]
 }
 
-// least returns the minimum bytes of a field that holds no others.
+// least returns the fewest bytes that a field of the kind can take, if it
+// contains no fields.
 func (f *form) least() int {
 	if nested(f.kind) {
 		return 0
@@ -80,8 +81,8 @@ func Kinds() (all []string) {
 	return all
 }
 
-// kindNamed returns the kind with the given name, either its own or that in
-// docs.
+// kindNamed returns the kind with the given name, either the name in
+// definitions or the name in docs.
 func kindNamed(name string) (decode.Kind, bool) {
 	k := slices.IndexFunc(forms, func(f form) bool { return f.name == name || !nested(f.kind) && f.kind.String() == name })
 	return forms[max(k, 0)].kind, k >= 0

@@ -1,9 +1,9 @@
 // Package layout makes specs of messages from definitions in data, such as
 // those of a mod: a list of fields with kinds, conditions and value names. The
-// resulting messages are read, written and described by the same codec as those
-// written in Go.
+// resulting messages are read, written and described by the same codec as
+// messages written in Go.
 //
-// The package knows no file format; loaders return a [Message]. Text in
+// The package knows no file format. Loaders return a [Message]. Text in
 // definitions comes from outside and is rejected if it could control a
 // terminal.
 package layout
@@ -23,18 +23,18 @@ import (
 
 // Limits of a definition.
 const (
-	MaxFields  = 256 // of a message, including those of lists and structs
+	MaxFields  = 256 // fields of a message, including the fields of lists and structs
 	MaxNesting = 4   // nested lists and structs
 	maxName    = 48  // bytes in a name
 	maxText    = 400 // bytes in a doc
 	maxConds   = 8   // conditions on a field
 	maxValues  = 512 // value names of a field
-	maxAliases = 16  // of a message
-	maxPaths   = 32  // in a brief
+	maxAliases = 16  // aliases of a message
+	maxPaths   = 32  // paths in a brief
 )
 
-// Lines are the line numbers of keys in a file; "" is the first line of the
-// definition. A nil Lines is valid.
+// Lines are the line numbers of keys in a file. The key "" is the first line of
+// the definition. A nil Lines is valid.
 type Lines map[string]int
 
 // at returns the line of a key, or of the definition.
@@ -52,11 +52,11 @@ type Message struct {
 	Name       string
 	Doc        string
 	Aliases    []string
-	Direction  string // c2s, s2c or both; empty for both
+	Direction  string // c2s, s2c or both. Empty means both.
 	Unreliable bool
-	Relay      string   // a name of [decode.Relay]; empty for the default
-	Brief      []string // paths; the first fields if empty
-	Harmless   []string // names of numbers that a copy for strangers keeps
+	Relay      string   // name of a [decode.Relay]. Empty means the default.
+	Brief      []string // paths. If empty, the first fields.
+	Harmless   []string // names of numbers that anonymizing keeps
 	Fields     []Field
 }
 
@@ -68,8 +68,8 @@ type Field struct {
 	Doc    string
 	When   []string // conditions that must all hold
 	Values []Value  // for enumerations
-	Bits   []string // for flags: names, bit 0 first; empty for an unnamed bit
-	Count  string   // for lists: form of the count, u8, u16 or rest; empty for u8
+	Bits   []string // for flags: names, bit 0 first. Empty for a bit without a name.
+	Count  string   // for lists: form of the count, u8, u16 or rest. Empty means u8.
 	Fields []Field  // for lists and structs
 }
 
@@ -82,7 +82,7 @@ type Value struct {
 
 // An Error is a mistake in a definition.
 type Error struct {
-	Line   int // 0 if the definition has no lines
+	Line   int // line number, or 0 if the definition has no lines
 	Reason string
 }
 
@@ -101,7 +101,7 @@ func fault(line int, format string, args ...any) *Error {
 // Spec returns the spec of the message. The error is an [*Error].
 func (m *Message) Spec() (*decode.Spec, error) {
 	s, err := m.spec()
-	if err != nil { // avoids a typed nil
+	if err != nil { // a nil *Error must not become an error
 		return nil, err
 	}
 	return s, nil
@@ -180,7 +180,7 @@ var directions = map[string]decode.Dir{
 	"": decode.Either, "both": decode.Either, "c2s": decode.FromClient, "s2c": decode.FromHost,
 }
 
-// relayNames returns the names of the relay classes, by their numbers.
+// relayNames returns the names of the relay classes, indexed by their numbers.
 func relayNames() (all []string) {
 	for r := decode.RelayNone; r <= decode.RelayAnswer; r++ {
 		all = append(all, r.String())
@@ -192,7 +192,7 @@ func relayNames() (all []string) {
 // no brief.
 const maxBrief = 4
 
-// brief returns the paths of the one-line report.
+// brief returns the paths of the fields in a one-line report.
 func (m *Message) brief(d *definition) ([]string, *Error) {
 	paths, values := d.paths()
 	if len(m.Brief) == 0 {
@@ -206,7 +206,7 @@ func (m *Message) brief(d *definition) ([]string, *Error) {
 	return m.Brief, nil
 }
 
-// harmless checks that the names of harmless numbers are those of numbers.
+// harmless checks that the fields named as harmless are numbers.
 func (m *Message) harmless(s *decode.Spec) *Error {
 	if len(m.Harmless) > MaxFields {
 		return fault(m.Lines.at("harmless"), "message %s: harmless: more than %d fields", m.Name, MaxFields)
@@ -280,7 +280,7 @@ func checkText(line int, what, text string) *Error {
 }
 
 // An enumeration is the value names of a field.
-type enumeration struct{ values []Value } // in ascending order
+type enumeration struct{ values []Value }
 
 // Name implements [decode.Names].
 func (e *enumeration) Name(v uint64) string {

@@ -5,17 +5,17 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A Dynamic is a message defined at run time. It keeps its values in walk
-// order: numbers as one or more cells, text and bytes as slices, the count of a
-// list before its elements. Its memory is at most a small multiple of its
-// payload.
+// A Dynamic is a message defined at run time. It keeps its values in the order
+// of the walk: a number in one or more cells, text and bytes in a slice, and
+// the count of a list before its elements. It uses at most a small multiple of
+// the payload's memory.
 type Dynamic struct {
 	def   *definition
 	cells []uint32
 	texts [][]byte // borrowed from the payload
 
-	// During a walk:
-	cell, text int // the next ones
+	// Set during a walk:
+	cell, text int // index of the next one
 	registers  []register
 }
 
@@ -48,7 +48,8 @@ func (m *Dynamic) fields(c *decode.Codec, fields []field) {
 	}
 }
 
-// when runs a field through the codec if its conditions from the nth on hold.
+// when runs a field through the codec if its conditions, from the nth on, are
+// true.
 func (m *Dynamic) when(c *decode.Codec, f *field, n int) {
 	if n == len(f.conds) {
 		m.value(c, f)
@@ -85,8 +86,8 @@ func number(b bool) uint32 {
 	return 0
 }
 
-// stored returns a value of a message being written. While reading or describing
-// there is none yet.
+// stored returns the next value of a message that is being written. While
+// reading or describing, there is none.
 func stored[T any](c *decode.Codec, list []T, i int) (v T) {
 	if c.Reading() || i >= len(list) {
 		return v
@@ -94,8 +95,8 @@ func stored[T any](c *decode.Codec, list []T, i int) (v T) {
 	return list[i]
 }
 
-// store stores the next value of a message being read. When the message is shown,
-// it reads the same value again.
+// store stores the next value of a message that is being read. When the message
+// is shown, it gets the same value again.
 func store[T any](c *decode.Codec, list *[]T, next *int, v T) {
 	if c.Failed() {
 		return
@@ -114,7 +115,7 @@ func (m *Dynamic) get(c *decode.Codec) uint32          { return stored(c, m.cell
 func (m *Dynamic) getAt(c *decode.Codec, i int) uint32 { return stored(c, m.cells, i) }
 func (m *Dynamic) put(c *decode.Codec, v uint32)       { store(c, &m.cells, &m.cell, v) }
 
-// keep is put for a field of one cell that conditions may use.
+// keep stores the value of a field of one cell, also for conditions.
 func (m *Dynamic) keep(c *decode.Codec, f *field, v uint32) {
 	m.put(c, v)
 	if f.reg > 0 && !c.Failed() {
@@ -151,8 +152,8 @@ func (m *Dynamic) value(c *decode.Codec, f *field) {
 	}
 }
 
-// names returns the names of the values or flags, a plain nil if there are none.
-// A describing visitor may keep those of flags.
+// names returns the names of the values or flags, or a plain nil if there are
+// none. A describing visitor may keep the names of flags.
 func (f *field) names(c *decode.Codec) decode.Names {
 	switch {
 	case f.values != nil:
@@ -165,8 +166,8 @@ func (f *field) names(c *decode.Codec) decode.Names {
 	return &f.bits
 }
 
-// vector moves a field made of a direction, several floats, or both, each in a
-// cell.
+// vector reads or writes a field made of a direction, several floats, or both,
+// each in one cell.
 func (m *Dynamic) vector(c *decode.Codec, f *field) {
 	switch f.kind {
 	case decode.KindDir3:
@@ -216,14 +217,14 @@ func (m *Dynamic) putFloats(c *decode.Codec, v []wire.F32) {
 	}
 }
 
-// string moves text or bytes.
+// string reads or writes text or bytes.
 func (m *Dynamic) string(c *decode.Codec, f *field) {
 	b := stored(c, m.texts, m.text)
 	c.Private(decode.FreeText, func() { f.text(c, &b) })
 	store(c, &m.texts, &m.text, b)
 }
 
-// text moves a text or bytes.
+// text reads or writes a text or bytes.
 func (f *field) text(c *decode.Codec, b *[]byte) {
 	switch f.kind {
 	case decode.KindWStrz:
@@ -235,12 +236,12 @@ func (f *field) text(c *decode.Codec, b *[]byte) {
 	}
 }
 
-// list moves a list. The values of its elements are cells, too, so the codec
-// counts empty elements.
+// list reads or writes a list. The values of its elements are in cells, so the
+// codec gets elements without contents to count.
 func (m *Dynamic) list(c *decode.Codec, f *field) {
 	at := m.cell
 	elements := make([]struct{}, m.get(c))
-	if c.Reading() && at == len(m.cells) { // showing keeps the number of elements
+	if c.Reading() && at == len(m.cells) { // when the message is shown, the number stays the same
 		m.cells = append(m.cells, 0)
 	}
 	m.cell++
