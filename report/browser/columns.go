@@ -17,24 +17,24 @@ import (
 
 // A column of the list shows a field of the messages that have it.
 type column struct {
-	name  string // of the field
+	name  string // name of the field
 	title string
 	value func(*dissect.Record) string
-	width int // of the widest value so far
+	width int // width of the widest value so far
 }
 
 // Limits of columns.
 const (
 	maxColumns  = 8
 	maxCell     = 24 // characters
-	leastOfLine = 40 // characters of a line that columns leave
+	leastOfLine = 40 // minimum characters of a line that stay free of columns
 )
 
-// elements are the numbers of elements in the path of a field: a name is that of
-// the field in all of them.
+// elements matches the numbers of elements in the path of a field. A column's
+// name, which has no numbers, means the field in all elements.
 var elements = regexp.MustCompile(`\.\[\d+\]`)
 
-// fieldAsFilter asks for a filter, and proposes the value of the chosen field.
+// fieldAsFilter asks for a filter and suggests the value of the chosen field.
 func (m *model) fieldAsFilter() tea.Cmd {
 	if r := m.record(); r != nil {
 		return m.ask(canvas.AskFilter, m.valueFilter(r))
@@ -42,8 +42,8 @@ func (m *model) fieldAsFilter() tea.Cmd {
 	return nil
 }
 
-// valueFilter returns an expression that is true of messages with the value of
-// the chosen field; without a field, of messages with the same name.
+// valueFilter returns an expression that matches messages with the value of the
+// chosen field. Without a chosen field it matches messages with the same name.
 func (m *model) valueFilter(r *dissect.Record) string {
 	p := m.part()
 	switch {
@@ -64,7 +64,7 @@ func (m *model) valueFilter(r *dissect.Record) string {
 	return name
 }
 
-// nameFilter returns an expression that is true of messages with the same name.
+// nameFilter returns an expression that matches messages with the same name.
 func nameFilter(r *dissect.Record) string {
 	op, game := r.Opcode()
 	switch {
@@ -78,8 +78,8 @@ func nameFilter(r *dissect.Record) string {
 	return "kind == " + kindOf(r)
 }
 
-// keyFilter returns an expression for a key of GameSpy and its value, which a
-// backslash separates.
+// keyFilter returns an expression for a GameSpy key and its value. In pair a
+// backslash separates the two.
 func keyFilter(key string, pair []byte) string {
 	_, value, _ := bytes.Cut(pair, []byte{'\\'})
 	switch {
@@ -107,9 +107,9 @@ func kindOf(r *dissect.Record) string {
 
 var plainKey = regexp.MustCompile(`^[a-z]\w*$`)
 
-// fieldAt returns the chosen field, nil if the row is none.
+// fieldAt returns the chosen field, nil if the chosen row is not a field.
 func (m *model) fieldAt(r *dissect.Record) (chosen *decode.Field) {
-	before := 0 // fields before it: they have the order of the rows
+	before := 0 // number of fields before it: fields have the order of the rows
 	for _, p := range m.parts.rows[:m.rows[m.field]] {
 		if p.field && !p.Group && p.Name != "opcode" {
 			before++
@@ -129,7 +129,8 @@ func (m *model) fieldAt(r *dissect.Record) (chosen *decode.Field) {
 	return chosen
 }
 
-// fieldAsColumn shows the chosen field as a column of the list, or no longer.
+// fieldAsColumn adds the chosen field to the columns of the list, or removes
+// it.
 func (m *model) fieldAsColumn() {
 	p := m.part()
 	if m.record() == nil {
@@ -164,8 +165,8 @@ func (m *model) fieldAsColumn() {
 	m.said = "column " + title
 }
 
-// shownColumns returns the columns for which a line of a width has room. With
-// only marked messages in the list, their notes are the first.
+// shownColumns returns the columns that fit into a line of the given width. If
+// the list has only marked messages, the first column shows their notes.
 func (m *model) shownColumns(width int) (shown []*column, columns int) {
 	add := func(c *column) {
 		if width-columns-c.width-2 >= leastOfLine {
@@ -182,7 +183,7 @@ func (m *model) shownColumns(width int) (shown []*column, columns int) {
 	return shown, columns
 }
 
-// cells returns the columns of a message, which take so many characters.
+// cells returns the columns of a message, width characters wide.
 func (m *model) cells(shown []*column, st canvas.Style, width int, value func(*column) string) string {
 	r := m.Row(width)
 	for _, c := range shown {
@@ -191,7 +192,7 @@ func (m *model) cells(shown []*column, st canvas.Style, width int, value func(*c
 	return r.String()
 }
 
-// measure widens the columns for the messages in sight.
+// measure widens the columns for the visible messages.
 func (m *model) measure(page int) {
 	for i := range m.columns {
 		c := &m.columns[i]

@@ -8,11 +8,12 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// A follow restricts the list to a player or an object. Its zero value does not.
+// A follow restricts the list to a player or an object. The zero value does not
+// restrict it.
 type follow struct {
-	label  string // empty for none
+	label  string // text for the screen, empty for no restriction
 	player int    // index of the player, -1 for none
-	of     int    // conversation; its beginning is the player's as well
+	of     int    // index of the conversation, whose beginning belongs to the player as well
 	object wire.ObjectID
 }
 
@@ -29,8 +30,8 @@ func (f *follow) has(v *decode.Viewer, r *dissect.Record) bool {
 	return r.Player.Index == f.player || f.player < 0 && r.Conversation == f.of
 }
 
-// playerOf returns how to follow the player of a record. A conversation without a
-// known player is followed by itself.
+// playerOf returns the restriction to the player of a record. If the player is
+// not known, it restricts the list to the conversation.
 func playerOf(r *dissect.Record) follow {
 	f := follow{player: -1, of: r.Conversation}
 	if r.Player != nil {
@@ -45,7 +46,7 @@ func playerOf(r *dissect.Record) follow {
 	return f
 }
 
-// objectOf returns how to follow an object that a record names.
+// objectOf returns the restriction to an object that a record names.
 func objectOf(r *dissect.Record, id wire.ObjectID) follow {
 	f := follow{object: id, player: -1, label: fmt.Sprintf("object 0x%08X", uint32(id))}
 	if r.Session != nil {

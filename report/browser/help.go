@@ -45,13 +45,14 @@ var helpText = [][2]string{
 	{"", "Places of fields count from the opcode, as in read -V."},
 }
 
-// helpLines returns the help from the line at the top on.
+// helpLines returns room lines of the help, starting at the line at the top of
+// the screen.
 func (m *model) helpLines(room int) []string {
 	m.help = min(m.help, max(len(helpText)-room, 0))
 	return m.Help(helpText[m.help:], 19, room)
 }
 
-// helpKey obeys a key while there is help.
+// helpKey handles a key while help is shown.
 func (m *model) helpKey(name string) {
 	if by := canvas.Scroll(name, max(m.Height-3, 1)); by != 0 {
 		m.help = min(max(m.help+by, 0), len(helpText))

@@ -7,16 +7,16 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// An index tells which records of the captures are in the list. It holds a bit
-// for each record, and a waypoint for every few hundred. The first records of live
-// traffic go when their datagrams are dropped.
+// An index tells which records of the captures are in the list. It has a bit
+// for each record, and a waypoint for every few hundred. The first records of
+// live traffic are removed when their datagrams are dropped.
 type index struct {
-	base      int // records before the first that has a bit, a multiple of waypointEvery
-	total     int // records up to the last
-	seen      int // records that were added
-	shown     int // records in the list
+	base      int // number of records before the first that has a bit, a multiple of waypointEvery
+	total     int // number of records up to the last
+	seen      int // number of records that were added
+	shown     int // number of records in the list
 	bits      []uint64
-	waypoints []waypoint // of every waypointEvery records
+	waypoints []waypoint // one for every waypointEvery records
 }
 
 // A waypoint is the frame and the time of a record.
@@ -27,8 +27,8 @@ type waypoint struct {
 
 const waypointEvery = 1024
 
-// add adds a record with its number. Numbers grow; those that are skipped are not
-// in the list.
+// add adds a record with its number. Numbers must grow. Numbers that are
+// skipped are not in the list.
 func (x *index) add(n int, shown bool, d *dissect.Datagram) {
 	if x.total == 0 {
 		x.base = n / waypointEvery * waypointEvery
@@ -50,8 +50,8 @@ func (x *index) add(n int, shown bool, d *dissect.Datagram) {
 	x.seen++
 }
 
-// drop takes the records before one off the list, and returns how many rows they
-// had.
+// drop removes the records before a number from the list, and returns the
+// number of rows removed.
 func (x *index) drop(before int) (rows int) {
 	before = min(before, x.total)
 	if before <= x.base {
@@ -76,7 +76,7 @@ func (x *index) has(record int) bool {
 	return record >= x.base && record < x.total && x.bits[(record-x.base)/64]&(1<<(record%64)) != 0
 }
 
-// row returns how many records of the list come before a record.
+// row returns the number of records in the list before a record.
 func (x *index) row(record int) int {
 	if record >= x.total {
 		return x.shown
@@ -89,7 +89,8 @@ func (x *index) row(record int) int {
 	return n + bits.OnesCount64(x.bits[word]&(1<<(record%64)-1))
 }
 
-// record returns the record of a row of the list, which must exist.
+// record returns the number of the record in a row of the list. The row must
+// exist.
 func (x *index) record(row int) int {
 	n := row
 	for word := 0; ; word++ {
@@ -105,8 +106,8 @@ func (x *index) record(row int) int {
 	}
 }
 
-// before returns a record at most waypointEvery before the first one for which less
-// is false of its waypoint.
+// before returns a record before the first one whose waypoint makes less false.
+// It is at most waypointEvery records before that.
 func (x *index) before(less func(waypoint) bool) int {
 	i := 0
 	for i < len(x.waypoints) && less(x.waypoints[i]) {

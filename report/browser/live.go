@@ -11,17 +11,18 @@ import (
 	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
-// grown is the message that there is more live traffic.
+// grown is the message that live traffic has grown.
 type grown struct{}
 
-// An addition is a record of live traffic, on its way to the index.
+// An addition is a record of live traffic that is to be added to the index.
 type addition struct {
 	n        int
 	shown    bool
-	datagram dissect.Datagram // number and time
+	datagram dissect.Datagram // only number and time are set
 }
 
-// maxAdditions bounds the records that one reading adds to the list.
+// maxAdditions is the maximum number of records that one reading adds to the
+// list.
 const maxAdditions = 1 << 16
 
 // grow begins to add the new live traffic to the list.
@@ -47,9 +48,10 @@ func (m *model) grow() tea.Cmd {
 	})
 }
 
-// added puts new records at the end of the list, and takes those off its beginning
-// that were dropped. The cursor stays on its message, or on the last row unless the
-// user reads its fields or answers a question.
+// added appends new records to the list and removes dropped records from its
+// beginning. The cursor stays on its message. If it was on the last row, it
+// moves to the new last row, unless the user reads fields or answers a
+// question.
 func (m *model) added(all []addition, w *window, err error) {
 	atEnd := m.cursor >= m.index.shown-1 && m.focus == messages && m.Asking == canvas.Nothing
 	end := m.win.from + len(m.win.rows)
@@ -76,8 +78,8 @@ func (m *model) added(all []addition, w *window, err error) {
 	m.tell(err)
 }
 
-// trim drops the first rows of a window that is too large or begins before the
-// list.
+// trim removes the first rows of a window that is too large or begins before
+// the list.
 func (w *window) trim() {
 	drop := max(-w.from, 0)
 	for drop < len(w.rows) && (len(w.rows)-drop > windowRows || w.size > windowBytes) {
@@ -89,7 +91,7 @@ func (w *window) trim() {
 	w.from += drop
 }
 
-// liveTitle says what the first line says about live traffic.
+// liveTitle returns the part of the first line about live traffic.
 func (m *model) liveTitle() string {
 	text := ""
 	if m.live.Gone > 0 {

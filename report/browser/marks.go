@@ -11,10 +11,10 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// A Mark is what the user notes about a message.
+// A Mark is a mark of the user on a message, with an optional note.
 type Mark struct {
 	Frame   int    `json:"frame"`
-	Message int    `json:"message"` // its index in the frame
+	Message int    `json:"message"` // index of the message in the frame
 	Note    string `json:"note,omitempty"`
 }
 
@@ -24,12 +24,13 @@ const (
 	MaxNote  = 500 // characters
 )
 
-// A place is the frame of a message and its index in it.
+// A place is a frame number and the index of a message in the frame.
 type place struct{ frame, part int }
 
 func placeOf(r *dissect.Record) place { return place{r.Datagram.Number, r.Part} }
 
-// markMessage marks the message at hand, or takes its mark away, with its note.
+// markMessage marks the message in the cursor's row, or removes its mark and
+// note.
 func (m *model) markMessage() {
 	r := m.record()
 	if r == nil {
@@ -44,7 +45,7 @@ func (m *model) markMessage() {
 	m.set(at, "", "marked")
 }
 
-// annotate asks for a note about the message at hand.
+// annotate asks for a note about the message in the cursor's row.
 func (m *model) annotate() tea.Cmd {
 	r := m.record()
 	if r == nil {
@@ -54,8 +55,8 @@ func (m *model) annotate() tea.Cmd {
 	return m.ask(askNote, m.marks[m.noted])
 }
 
-// note marks the message that the user was asked about, with a note. An empty one
-// leaves a mark.
+// note marks the message for which the user was asked with a note. The note may
+// be empty.
 func (m *model) note(text string) {
 	text = string([]rune(text)[:min(len([]rune(text)), MaxNote)])
 	m.set(m.noted, text, "noted")
@@ -71,7 +72,7 @@ func (m *model) set(at place, note, done string) {
 	m.keep(done)
 }
 
-// keep saves the marks, and says what was done.
+// keep saves the marks and shows the text done, or an error.
 func (m *model) keep(done string) {
 	if m.b.opts.Keep == nil {
 		m.said = done
@@ -97,7 +98,7 @@ func (m *model) allMarks() []Mark {
 	return all
 }
 
-// onlyMarked lists only marked messages, or all again.
+// onlyMarked shows only marked messages in the list, or all messages again.
 func (m *model) onlyMarked() tea.Cmd {
 	if m.busy() {
 		return nil
@@ -115,19 +116,21 @@ func (m *model) onlyMarked() tea.Cmd {
 	return m.relist(s)
 }
 
-// nextMark goes to the next marked message of the list, or back.
+// nextMark moves the cursor to the next marked message of the list, or to the
+// previous one.
 func (m *model) nextMark(back bool) tea.Cmd {
 	marks := maps.Clone(m.marks)
 	return m.next("marked message", back, func(r *dissect.Record) bool { _, ok := marks[placeOf(r)]; return ok })
 }
 
-// nextProblem goes to the next message of the list that was not decoded as a
-// whole or has a note, or back.
+// nextProblem moves the cursor to the next message of the list that was not
+// completely decoded or has a note, or to the previous one.
 func (m *model) nextProblem(back bool) tea.Cmd {
 	return m.next("message with an error, a note or undecoded bytes", back, (*dissect.Record).Problem)
 }
 
-// next goes to the next message of a kind.
+// next moves the cursor to the next message for which is returns true, or to
+// the previous one.
 func (m *model) next(what string, back bool, is func(*dissect.Record) bool) tea.Cmd {
 	if m.busy() {
 		return nil

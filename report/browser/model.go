@@ -22,10 +22,10 @@ const (
 	messages pane = iota
 	fields
 	hex
-	panes // how many there are
+	panes // number of panes
 )
 
-// The questions that only the browser asks.
+// Questions that only the browser asks.
 const (
 	askText  canvas.Question = "search: "
 	askFrame canvas.Question = "go to frame: "
@@ -42,67 +42,67 @@ type model struct {
 
 	focus   pane
 	zoomed  bool
-	help    int  // line of help at the top, -1 for none
+	help    int  // line of the help at the top of the screen, -1 for no help
 	command bool // the copied command is shown
 
-	// The list.
+	// The state of the list.
 	job           *job
 	of            selection
 	index         *index // nil until the first listing is complete
 	listing       bool
-	read, matched int // of the listing so far
+	read, matched int // number of records in the listing so far
 	win           *window
-	cursor, top   int // rows
-	shift         int // columns by which lines are shifted to the left
-	anchor        int // record to come back to after a listing, -1 for none
+	cursor, top   int // row numbers
+	shift         int // number of columns hidden on the left
+	anchor        int // record to return to after a listing, -1 for none
 	wanted        func(*dissect.Record) bool
-	tries         int   // windows read since the last key
-	form          int   // of times, an index of forms
-	damage        error // that ended the captures
+	tries         int   // number of windows read since the last key
+	form          int   // format of times, an index of forms
+	damage        error // the error that ended the captures
 	failed        bool  // damage has been shown
 
-	// The message in the cursor's row.
+	// The state of the message in the cursor's row.
 	rec      *dissect.Record
 	recRow   int
 	parts    parts
-	rows     []int // of parts that no closed group hides
-	field    int   // index of rows
+	rows     []int // indexes of the parts that no closed group hides
+	field    int   // the chosen row, an index of rows
 	path     string
-	closed   map[string]bool // groups
+	closed   map[string]bool // paths of the closed groups
 	fieldTop int
-	byteAt   int // of the message
-	byteTop  int // line
+	byteAt   int // offset of the chosen byte in the message
+	byteTop  int // first visible line of bytes
 
-	// The question.
-	said    string // effect of the last key
+	// The state of the question.
+	said    string // text about the effect of the last key
 	offers  []string
 	offered int
-	begun   string // before the first offer
+	begun   string // the answer before the first suggestion
 	history map[canvas.Question][]string
-	past    int // entries of the history back
+	past    int // number of entries back in the history
 	text    string
-	back    bool   // the last search went back
-	none    string // what to say if the search finds nothing
+	back    bool   // the last search went backwards
+	none    string // text to show if the search finds nothing
 	copied  string
 
-	marks   map[place]string // with their notes
-	noted   place            // of the note that is asked for
+	marks   map[place]string // notes of the marked messages
+	noted   place            // the message for whose note the user is asked
 	columns []column
 	live    Live
-	grew    bool // there is more live traffic than in the list
+	grew    bool // live traffic has grown since the list was read
 
 	sinks  map[sinkKey]*table.Sink
 	teller *table.Teller
 }
 
-// A sinkKey tells in which form a sink writes lines.
+// A sinkKey identifies the format in which a sink writes lines.
 type sinkKey struct {
 	width int
 	color bool
 	form  int
 }
 
-// forms are the forms of times that a key goes through.
+// forms are the formats of times that a key switches between.
 var forms = [...]table.Times{table.Relative, table.Clock, table.UTCDate, table.Delta, table.Epoch}
 
 func newModel(b *Browser) *model {
@@ -124,7 +124,7 @@ func (m *model) Init() tea.Cmd {
 		if keep, ok := m.Compile(m.b.opts.Compile, expr); ok {
 			s.expr, s.match = expr, keep
 		}
-		m.Column = -1 // nothing is asked
+		m.Column = -1 // no question is open
 		m.remember(canvas.AskFilter, expr)
 	}
 	m.of = s
@@ -165,8 +165,8 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	return m, tea.Batch(cmd, m.settle())
 }
 
-// settle brings the screen into agreement with the cursor, and begins to read
-// the rows that it lacks.
+// settle scrolls so that the cursor is visible, and begins to read rows that
+// are missing.
 func (m *model) settle() tea.Cmd {
 	n := m.count()
 	m.cursor = min(max(m.cursor, 0), max(n-1, 0))
@@ -202,21 +202,21 @@ func (m *model) settle() tea.Cmd {
 	case 3:
 		return m.load(m.cursor)
 	}
-	return nil // there is no room for all that is in sight
+	return nil // the visible messages do not all fit into a window
 }
 
-// ahead reports whether to read another window before the rows in sight leave
-// this one.
+// ahead reports whether to read another window before the visible rows leave
+// the current one.
 func (m *model) ahead(page, n int) bool {
 	const near = windowRows / 4
 	from, to := m.win.from, m.win.from+len(m.win.rows)
-	if to-from < windowRows { // of large messages, or all there are
+	if to-from < windowRows { // the messages are large, or the window has all of them
 		return false
 	}
 	return from > 0 && m.top-from < near || to < n && to-m.top-page < near
 }
 
-// count returns how many rows the list has.
+// count returns the number of rows in the list.
 func (m *model) count() int {
 	switch {
 	case m.index != nil:
@@ -227,7 +227,7 @@ func (m *model) count() int {
 	return 0
 }
 
-// listed takes a complete listing, and the first rows of its list.
+// listed sets the complete index and the first rows of the list.
 func (m *model) listed(s selection, x *index, w *window, err error) {
 	m.listing = false
 	m.index, m.win, m.of = x, w, s
@@ -241,7 +241,7 @@ func (m *model) listed(s selection, x *index, w *window, err error) {
 	m.tell(err)
 }
 
-// tell shows an error of reading, once.
+// tell shows an error of reading, but only once.
 func (m *model) tell(err error) {
 	if err != nil && !m.failed {
 		m.damage, m.failed = err, true
@@ -249,14 +249,15 @@ func (m *model) tell(err error) {
 	}
 }
 
-// loaded takes another window. It is short if the captures have ended too early.
+// loaded sets another window. The argument short tells that the captures ended
+// too early.
 func (m *model) loaded(w *window, short bool, err error) {
 	m.win = w
 	if r := m.win.has(m.cursor); r != nil && m.cursor == m.recRow && m.rec != nil {
 		m.rec = r // the same message
 	}
 	m.tell(err)
-	if is := m.wanted; is != nil { // the first one after a waypoint
+	if is := m.wanted; is != nil { // the first wanted message after a waypoint
 		m.wanted = nil
 		row := m.win.from
 		for _, r := range m.win.rows {
@@ -274,7 +275,8 @@ func (m *model) loaded(w *window, short bool, err error) {
 	}
 }
 
-// found takes the result of a search, -1 for none.
+// found handles the result of a search. A record of -1 means that nothing was
+// found.
 func (m *model) found(record int, wrapped, back bool) {
 	m.tries = 0
 	switch {
@@ -291,7 +293,8 @@ func (m *model) found(record int, wrapped, back bool) {
 	m.goTo(m.index.row(record))
 }
 
-// goTo moves the cursor to a row, in the middle if it is not in sight.
+// goTo moves the cursor to a row. If the row is not visible, it appears in the
+// middle.
 func (m *model) goTo(row int) {
 	page := m.page(messages)
 	if row < m.top || row >= m.top+page {
@@ -320,7 +323,7 @@ func (m *model) choose(r *dissect.Record) {
 	m.mark()
 }
 
-// unfold finds the rows that no closed group hides.
+// unfold collects the rows that no closed group hides.
 func (m *model) unfold() {
 	m.rows = m.rows[:0]
 	hidden := -1 // depth of the closed group
@@ -354,7 +357,7 @@ func (m *model) marked() (off, end int) {
 	return 0, 0
 }
 
-// mark brings the bytes of the chosen part into sight.
+// mark scrolls so that the bytes of the chosen part are visible.
 func (m *model) mark() {
 	if off, end := m.marked(); off < end {
 		m.byteAt = off
@@ -362,13 +365,13 @@ func (m *model) mark() {
 	}
 }
 
-// reveal brings the byte at hand into sight.
+// reveal scrolls so that the chosen byte is visible.
 func (m *model) reveal() {
 	line, page := m.byteAt/perRow, m.page(hex)
 	m.byteTop = min(max(m.byteTop, line-page+1), line)
 }
 
-// seize chooses the smallest part with the byte at hand.
+// seize chooses the smallest part that contains the chosen byte.
 func (m *model) seize() {
 	best, size := -1, 0
 	for i, at := range m.rows {
@@ -411,7 +414,7 @@ func (m *model) edit(msg tea.Msg) tea.Cmd {
 	return m.Edit(msg)
 }
 
-// key obeys a key.
+// key handles a key.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
@@ -438,8 +441,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// changes are the keys that change what the screen shows, whatever pane has the
-// focus.
+// changes are the keys that change what the screen shows, in all panes.
 var changes = map[string]func(*model){
 	"?":         func(m *model) { m.help = 0 },
 	"f1":        func(m *model) { m.help = 0 },
@@ -455,7 +457,7 @@ var changes = map[string]func(*model){
 	"esc":       (*model).escape,
 }
 
-// commands are the keys that ask something, or begin to read, in all panes.
+// commands are the keys that ask a question or begin to read, in all panes.
 var commands = map[string]func(*model) tea.Cmd{
 	"q":       func(m *model) tea.Cmd { m.cancel(); return tea.Quit },
 	"Y":       (*model).askFilter,
@@ -482,10 +484,11 @@ var commands = map[string]func(*model) tea.Cmd{
 	"y":       (*model).copy,
 }
 
-// askFilter asks for a new filter. The one in effect is the last of the history.
+// askFilter asks for a new filter. The current filter is the last entry of the
+// history.
 func (m *model) askFilter() tea.Cmd { return m.ask(canvas.AskFilter, "") }
 
-// escape goes back: to the list, from one pane, from a search.
+// escape returns to the list, closes the only pane shown, or stops a search.
 func (m *model) escape() {
 	switch {
 	case m.zoomed:
@@ -499,7 +502,7 @@ func (m *model) escape() {
 	}
 }
 
-// move moves in the pane that has the focus.
+// move handles a movement key in the pane that has the focus.
 func (m *model) move(key string) {
 	switch m.focus {
 	case messages:
@@ -540,7 +543,7 @@ func (m *model) move(key string) {
 		default:
 			by = perRow * canvas.Scroll(key, m.page(hex))
 		}
-		if to := m.byteAt + by; by > perRow || by < -perRow { // as far as there is
+		if to := m.byteAt + by; by > perRow || by < -perRow { // at most to the first or last byte
 			m.byteAt = min(max(to, 0), max(len(m.parts.bytes)-1, 0))
 		} else if to >= 0 && to < len(m.parts.bytes) {
 			m.byteAt = to
@@ -549,7 +552,7 @@ func (m *model) move(key string) {
 	}
 }
 
-// maxShift bounds how far lines are shifted.
+// maxShift is the maximum number of columns hidden on the left.
 const maxShift = 4000
 
 // pick chooses a row of the fields.
@@ -561,7 +564,8 @@ func (m *model) pick(row int) {
 	m.mark()
 }
 
-// fold closes or opens the group at hand, or goes to the one around.
+// fold closes or opens the chosen group, or chooses the group that contains the
+// chosen row.
 func (m *model) fold(shut bool) {
 	p := m.part()
 	if p == nil || !p.field {
@@ -579,7 +583,7 @@ func (m *model) fold(shut bool) {
 	}
 }
 
-// maxClosed bounds the closed groups that are remembered.
+// maxClosed is the maximum number of closed groups that are remembered.
 const maxClosed = 1000
 
 // again repeats the last search.
@@ -595,7 +599,8 @@ func (m *model) again(back bool) tea.Cmd {
 	return m.search(m.text, back)
 }
 
-// busy reports whether there is no complete list, and says so.
+// busy reports whether the list is incomplete. If so, it shows a text for the
+// user.
 func (m *model) busy() bool {
 	if m.index != nil && !m.listing {
 		return false
@@ -604,7 +609,8 @@ func (m *model) busy() bool {
 	return true
 }
 
-// record returns the record at hand; without one it says so.
+// record returns the message in the cursor's row. If there is none, it shows a
+// text for the user and returns nil.
 func (m *model) record() *dissect.Record {
 	if m.rec == nil {
 		m.Reason = "there is no message"
@@ -612,7 +618,8 @@ func (m *model) record() *dissect.Record {
 	return m.rec
 }
 
-// followPlayer follows the player of the message at hand, or ends that.
+// followPlayer restricts the list to the player of the chosen message, or ends
+// the restriction.
 func (m *model) followPlayer() tea.Cmd {
 	if m.busy() {
 		return nil
@@ -627,8 +634,9 @@ func (m *model) followPlayer() tea.Cmd {
 	return m.following(playerOf(r))
 }
 
-// followObject follows the object in the chosen field, else the first one in the
-// message, or ends that.
+// followObject restricts the list to the object in the chosen field, or else to
+// the first object in the message. If the list is already restricted, it ends
+// the restriction.
 func (m *model) followObject() tea.Cmd {
 	if m.busy() || m.of.follow.label != "" {
 		return m.followPlayer()
@@ -651,14 +659,14 @@ func (m *model) followObject() tea.Cmd {
 	return m.following(objectOf(r, id))
 }
 
-// following lists only what is followed.
+// following begins a listing that is restricted to f.
 func (m *model) following(f follow) tea.Cmd {
 	s := m.of
 	s.follow = f
 	return m.relist(s)
 }
 
-// relist begins a listing that keeps the message at hand.
+// relist begins a listing and keeps the cursor on its message.
 func (m *model) relist(s selection) tea.Cmd {
 	if m.index != nil && m.index.shown > 0 && m.anchor < 0 {
 		m.anchor = m.index.record(m.cursor)
@@ -666,7 +674,7 @@ func (m *model) relist(s selection) tea.Cmd {
 	return m.list(s)
 }
 
-// copy copies a command that decodes the message at hand.
+// copy copies a command that decodes the chosen message.
 func (m *model) copy() tea.Cmd {
 	r := m.record()
 	if r == nil || m.b.opts.Command == nil {
@@ -685,13 +693,13 @@ func (m *model) copy() tea.Cmd {
 	return tea.Batch(tea.SetClipboard(text), canvas.Guard(func() tea.Msg { native(text); return nil }))
 }
 
-// ask asks the user for something, and proposes an answer.
+// ask asks the user a question and suggests an answer.
 func (m *model) ask(q canvas.Question, proposed string) tea.Cmd {
 	m.offers, m.past = nil, 0
 	return m.Ask(q, proposed)
 }
 
-// maxHistory bounds the answers that are remembered.
+// maxHistory is the maximum number of remembered answers.
 const maxHistory = 100
 
 // remember adds an answer to the history of a question.
@@ -706,7 +714,8 @@ func (m *model) remember(q canvas.Question, text string) {
 	m.history[q] = append(h, text)
 }
 
-// recall shows an earlier answer, or a later one.
+// recall shows an answer of the history. The argument by is the number of
+// entries to go back.
 func (m *model) recall(by int) {
 	h := m.history[m.Asking]
 	past := min(max(m.past+by, 0), len(h))
@@ -722,7 +731,7 @@ func (m *model) recall(by int) {
 	m.Column, m.Reason, m.offers = -1, "", nil
 }
 
-// answer takes a key while the user writes an answer.
+// answer handles a key while the user writes an answer.
 func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 	switch name {
 	case "esc":
@@ -746,7 +755,7 @@ func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 	return m.edit(k)
 }
 
-// complete completes the word before the cursor, or takes the next offer.
+// complete completes the word before the cursor, or shows the next suggestion.
 func (m *model) complete(by int) {
 	if m.Asking != canvas.AskFilter || m.b.opts.Complete == nil {
 		return
@@ -784,7 +793,7 @@ func (m *model) put(begin string, end []rune) {
 	m.Reason, m.Column = "", -1
 }
 
-// commonStart returns the longest start that texts have in common.
+// commonStart returns the longest common prefix of texts.
 func commonStart(all []string) string {
 	common := all[0]
 	for _, s := range all[1:] {
@@ -795,7 +804,7 @@ func commonStart(all []string) string {
 	return strings.ToValidUTF8(common, "")
 }
 
-// answered obeys an answer.
+// answered handles an answer.
 func (m *model) answered(text string) tea.Cmd {
 	switch m.Asking {
 	case canvas.AskFilter:
@@ -821,7 +830,8 @@ func (m *model) answered(text string) tea.Cmd {
 	return nil
 }
 
-// goToFrame goes to the first message of a frame, or after it.
+// goToFrame moves the cursor to the first message of a frame, or of the next
+// frame.
 func (m *model) goToFrame(text string) tea.Cmd {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 {
@@ -832,7 +842,8 @@ func (m *model) goToFrame(text string) tea.Cmd {
 	return m.jump(func(k waypoint) bool { return k.frame < n }, func(r *dissect.Record) bool { return r.Datagram.Number >= n })
 }
 
-// goToTime goes to the first message after a time since the beginning.
+// goToTime moves the cursor to the first message at or after a time since the
+// beginning.
 func (m *model) goToTime(text string) tea.Cmd {
 	since, err := canvas.Since(text)
 	if err != nil {
@@ -844,8 +855,8 @@ func (m *model) goToTime(text string) tea.Cmd {
 	return m.jump(func(k waypoint) bool { return k.at < packet.Nanos(to) }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
 }
 
-// jump goes to the first message of the list that is wanted; it comes after the
-// last of the first waypoints that are before it.
+// jump moves the cursor to the first wanted message of the list. It searches
+// from the last waypoint for which before is true.
 func (m *model) jump(before func(waypoint) bool, wanted func(*dissect.Record) bool) tea.Cmd {
 	if m.busy() {
 		return nil
@@ -858,7 +869,8 @@ func (m *model) jump(before func(waypoint) bool, wanted func(*dissect.Record) bo
 	return m.load(min(m.index.row(m.index.before(before)), m.index.shown-1))
 }
 
-// apply makes an expression the filter, unless there is something wrong with it.
+// apply makes an expression the filter. If the expression is wrong, it shows
+// the error.
 func (m *model) apply(expr string) tea.Cmd {
 	match, ok := m.Compile(m.b.opts.Compile, expr)
 	if !ok {
@@ -874,7 +886,7 @@ func (m *model) apply(expr string) tea.Cmd {
 	return m.relist(s)
 }
 
-// wheel scrolls the pane below the pointer.
+// wheel scrolls the pane under the pointer.
 func (m *model) wheel(e tea.Mouse) {
 	by := 3
 	switch e.Button {
@@ -904,7 +916,7 @@ func (m *model) wheel(e tea.Mouse) {
 	}
 }
 
-// click chooses the item below the pointer.
+// click chooses the item under the pointer.
 func (m *model) click(e tea.Mouse) {
 	if e.Button != tea.MouseLeft || m.help >= 0 {
 		return
@@ -941,5 +953,5 @@ func (m *model) click(e tea.Mouse) {
 	}
 }
 
-// clean returns text from the network or the user for a line of the screen.
+// clean cleans text from the network or the user for a line of the screen.
 func clean[T ~string](s T) string { return canvas.Clean(s, 2000) }

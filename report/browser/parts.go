@@ -9,20 +9,20 @@ import (
 
 // parts are the details of a message.
 type parts struct {
-	bytes []byte // the deciphered message; the reassembled one if it came in fragments
-	at    int    // offset in bytes that the places of fields count from
+	bytes []byte // the deciphered message, complete if it came in fragments
+	at    int    // offset in bytes at which the positions of fields begin
 	rows  []part
 }
 
-// A part is a row of the details: a branch of the tree, or text about the message
-// in the name of one.
+// A part is a row of the details: a branch of the tree, or text about the
+// message, which is in Name.
 type part struct {
 	table.Branch
-	field    bool // in the tree
+	field    bool // the part is a field
 	remark   bool
-	path     string // the names that lead to a field
-	outer    int    // row of the group around, -1 for none
-	from, to int    // its bytes, or those of the parts in it
+	path     string // the names that lead to a field, separated by dots
+	outer    int    // row of the group that contains it, -1 for none
+	from, to int    // offsets of its bytes, including those of the parts in it
 }
 
 // partsOf returns the details of r.
@@ -36,9 +36,9 @@ func partsOf(t *table.Teller, r *dissect.Record, ascii bool) parts {
 	for line := range strings.Lines(header) {
 		p.rows = append(p.rows, part{Branch: table.Branch{Name: strings.TrimSpace(line)}})
 	}
-	var open []int // the rows of the groups around
+	var open []int // rows of the groups that contain the current part
 	for i, b := range branches {
-		if n := len(p.rows); i == 0 && b.Name == "transport" && n > 0 { // the header's text says more
+		if n := len(p.rows); i == 0 && b.Name == "transport" && n > 0 { // the text of the header has more information
 			p.at = b.End
 			p.rows[n-1].End, p.rows[n-1].to = b.End, b.End
 			continue
@@ -62,7 +62,7 @@ func partsOf(t *table.Teller, r *dissect.Record, ascii bool) parts {
 	return p
 }
 
-// spans adds bytes to those of a part.
+// spans extends the bytes of a part by the bytes from off to end.
 func (p *part) spans(off, end int) {
 	if p.from == p.to {
 		p.from = off
@@ -70,5 +70,5 @@ func (p *part) spans(off, end int) {
 	p.from, p.to = min(p.from, off), max(p.to, end)
 }
 
-// place returns the place of a part's bytes as read -V shows it.
+// place returns the position of a part's bytes in the format of read -V.
 func (p *part) place(at int) string { return string(table.AppendPlace(nil, p.Off-at, p.End-at)) }

@@ -9,10 +9,10 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// errStopped ends the saving that another key has stopped.
+// errStopped is the error of saving that a key has stopped.
 var errStopped = errors.New("stopped")
 
-// askSave asks where to save the messages of the list.
+// askSave asks for the file in which to save the messages of the list.
 func (m *model) askSave() tea.Cmd {
 	switch {
 	case m.busy() || m.b.opts.Save == nil:
@@ -24,7 +24,7 @@ func (m *model) askSave() tea.Cmd {
 	return m.ask(askSave, "")
 }
 
-// save begins to write the frames of the messages in the list to a capture.
+// save begins to write the frames of the listed messages to a capture.
 func (m *model) save(name string) tea.Cmd {
 	if strings.TrimSpace(name) == "" {
 		m.Reason = "give the name of a new file, such as torpedoes.pcapng"
@@ -54,7 +54,7 @@ func (m *model) save(name string) tea.Cmd {
 	})
 }
 
-// saved tells what was saved.
+// saved shows what was saved.
 func (m *model) saved(done string, err error) {
 	m.said = clean(done)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 const (
 	perRow = hexdump.PerRow
 
-	wide         = 120 // columns from which fields and bytes stand side by side
-	leastStacked = 12  // lines of three panes below each other
+	wide         = 120 // columns from which fields and bytes are side by side
+	leastStacked = 12  // minimum lines for three panes one below another
 	hexWidth     = 76  // columns of a line of bytes, with four digits of its offset
 )
 
-// An area is the place of a pane on the screen.
+// An area is the position and size of a pane on the screen.
 type area struct {
 	pane                pane
 	x, y, width, height int
@@ -30,7 +30,7 @@ func (a *area) has(x, y int) bool {
 	return x >= a.x && x < a.x+a.width && y >= a.y && y < a.y+a.height
 }
 
-// foot is how many lines are below the panes.
+// foot returns the number of lines below the panes.
 func (m *model) foot() int {
 	switch {
 	case m.Asking == canvas.Nothing || m.Height < 6:
@@ -41,7 +41,7 @@ func (m *model) foot() int {
 	return 1
 }
 
-// areas returns the places of the panes that are there.
+// areas returns the areas of the visible panes.
 func (m *model) areas() []area {
 	y, room := 1, m.Height-1-m.foot()
 	switch {
@@ -59,7 +59,7 @@ func (m *model) areas() []area {
 	return []area{{messages, 0, y, m.Width, list}, {fields, 0, y + list, m.Width, room - list - bytes}, {hex, 0, y + room - bytes, m.Width, bytes}}
 }
 
-// page returns how many rows of a pane are in sight.
+// page returns the number of visible rows of a pane.
 func (m *model) page(p pane) int {
 	for _, a := range m.areas() {
 		if a.pane == p {
@@ -76,8 +76,8 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// lines returns the screen: as many lines as it is high, none wider than it is
-// wide.
+// lines returns the lines of the screen. There are as many as the screen is
+// high, and none is wider than the screen.
 func (m *model) lines() []string {
 	if m.Width <= 0 || m.Height <= 0 {
 		return nil
@@ -100,7 +100,8 @@ func (m *model) lines() []string {
 	return append(out, m.bottom()...)
 }
 
-// title returns the first line: source, place and the length of the list.
+// title returns the first line: the source, the position and the length of the
+// list.
 func (m *model) title() string {
 	right := ""
 	switch n := m.count(); {
@@ -155,13 +156,13 @@ func (m *model) panes() []string {
 	return out
 }
 
-// head returns the title of a pane.
+// head returns the title line of a pane.
 func (m *model) head(a area, text string) string {
 	r, st := m.Head(a.width, a.pane == m.focus)
 	return r.Add(st, text).Fill(st, a.width).String()
 }
 
-// mark returns the style and the sign of the chosen row of a pane.
+// chosen returns the style and the sign of the chosen row of a pane.
 func (m *model) chosen(p pane) (canvas.Style, string) {
 	if p == m.focus {
 		return canvas.Marked, m.Mark
@@ -200,7 +201,7 @@ func (m *model) messageLines(a area) []string {
 	return out
 }
 
-// emptiness tells why the list is empty.
+// emptiness returns the reason that the list is empty.
 func (m *model) emptiness() string {
 	switch {
 	case m.index.seen > 0:
@@ -231,7 +232,7 @@ func (m *model) messageLine(row int, a area) string {
 		r.Add(st, sign+m.shifted(m.sink(m.lineWidth(a), false).Line(rec))).Fill(st, a.width)
 	case m.shift > 0 || !m.b.opts.Color || a.width < 3:
 		r.Add(canvas.Plain, sign+m.shifted(m.sink(m.lineWidth(a), false).Line(rec)))
-	default: // no wider than it may be, and coloured
+	default: // the line is narrow enough, and coloured
 		return r.Add(canvas.Accent, sign).String() + m.sink(m.lineWidth(a), true).Line(rec)
 	}
 	return r.String()
@@ -245,7 +246,7 @@ func (m *model) lineWidth(a area) int {
 	return max(a.width-1, 1)
 }
 
-// shifted returns a line without its first columns.
+// shifted returns a line without the columns hidden on the left.
 func (m *model) shifted(s string) string {
 	for n := 0; n < m.shift && s != ""; {
 		_, size := utf8.DecodeRuneInString(s)
@@ -309,7 +310,7 @@ func (m *model) fieldLines(a area) []string {
 	return out
 }
 
-// frame returns the frame of the message at hand.
+// frame returns the number of the frame of the chosen message.
 func (m *model) frame() int {
 	if m.rec.Datagram == nil {
 		return 0
@@ -340,7 +341,8 @@ func (m *model) byteLines(a area) []string {
 	return out
 }
 
-// highlighted returns a line of bytes in which those from off to end are marked.
+// highlighted returns a line of bytes with the bytes from off to end
+// highlighted.
 func (m *model) highlighted(line string, from, off, end int, a area) string {
 	r := m.Row(a.width)
 	if off >= end {
@@ -351,7 +353,7 @@ func (m *model) highlighted(line string, from, off, end int, a area) string {
 	hi, _ := hexdump.Columns(line, last)
 	_, textLo := hexdump.Columns(line, first)
 	_, textHi := hexdump.Columns(line, last)
-	if !m.b.opts.Color { // brackets mark, too
+	if !m.b.opts.Color { // brackets highlight them without colour
 		c := []byte(line)
 		c[lo-1], c[hi+2] = '[', ']'
 		return r.Add(canvas.Plain, string(c)).String()
@@ -360,7 +362,8 @@ func (m *model) highlighted(line string, from, off, end int, a area) string {
 	return r.Add(canvas.Marked, line[textLo:textHi+1]).Add(canvas.Plain, line[textHi+1:]).String()
 }
 
-// byteUnder returns the byte at a column of a line of bytes, -1 for none.
+// byteUnder returns the offset of the byte at a column of a line of bytes, -1
+// for none.
 func (m *model) byteUnder(column, line int) int {
 	from := line * perRow
 	if from >= len(m.parts.bytes) {
@@ -401,7 +404,8 @@ func (m *model) overlay(out []string) {
 	}
 }
 
-// bottom returns the last lines: a question, a reason, or which keys there are.
+// bottom returns the last lines: a question, a text about the last key, or a
+// list of keys.
 func (m *model) bottom() []string {
 	r := m.Row(m.Width)
 	switch {
@@ -444,7 +448,7 @@ func (m *model) bottom() []string {
 	return []string{r.String()}
 }
 
-// keysLine returns the most useful keys.
+// keysLine returns a line with the most useful keys.
 func keysLine(width int) string {
 	all := []string{"q quit", "? help", "Y filter", "/ search", "n N again", "p player", "o object", "e problem", "m mark", "tab pane", "c copy", "w save", ": frame", "t time", "z zoom", "T times"}
 	for len(all) > 0 && len(strings.Join(all, "  ")) > width {
@@ -453,7 +457,7 @@ func keysLine(width int) string {
 	return strings.Join(all, "  ")
 }
 
-// addOffers adds the continuations of an unfinished filter.
+// addOffers adds the suggested continuations of an unfinished filter.
 func (m *model) addOffers(r *canvas.Row) {
 	for k := range m.offers {
 		i := (max(m.offered, 0) + k) % len(m.offers)
@@ -466,5 +470,5 @@ func (m *model) addOffers(r *canvas.Row) {
 	}
 }
 
-// wordStart returns where the last word of an expression begins.
+// wordStart returns the offset of the last word of an expression.
 func wordStart(s string) int { return strings.LastIndexAny(s, " (!{,") + 1 }

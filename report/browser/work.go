@@ -13,10 +13,10 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// The captures are read by a goroutine of its own, a job at a time. A new job
-// ends the one before it.
+// A separate goroutine reads the captures, one job at a time. A new job cancels
+// the previous one.
 
-// A job is a reading of the captures.
+// A job is one reading of the captures.
 type job struct {
 	stopped atomic.Bool
 	done    chan struct{} // closed when stopped
@@ -27,17 +27,17 @@ type job struct {
 const (
 	windowRows  = 2048
 	windowBytes = 24 << 20
-	rowBytes    = 6 << 10 // of a record besides its bytes
+	rowBytes    = 6 << 10 // memory of a record in addition to its bytes
 )
 
 // A window is a part of the list.
 type window struct {
-	from int // row of the first
+	from int // row of the first record
 	rows []*dissect.Record
 	size int
 }
 
-// has returns the record of a row, or nil if it is not in the window.
+// has returns the record of a row, or nil if the window does not contain it.
 func (w *window) has(row int) *dissect.Record {
 	if w == nil || row < w.from || row >= w.from+len(w.rows) {
 		return nil
@@ -45,7 +45,7 @@ func (w *window) has(row int) *dissect.Record {
 	return w.rows[row-w.from]
 }
 
-// add keeps a record. It reports whether there is room for more.
+// add appends a record. It reports whether there is room for more.
 func (w *window) add(r *dissect.Record) bool {
 	c := r.Clone()
 	w.rows = append(w.rows, c)
@@ -53,7 +53,7 @@ func (w *window) add(r *dissect.Record) bool {
 	return len(w.rows) < windowRows && w.size < windowBytes
 }
 
-// sizeOf returns the memory of a kept record.
+// sizeOf returns the memory that a record takes, in bytes.
 func sizeOf(r *dissect.Record) int {
 	n := rowBytes + 2*len(r.Bytes) + 3*len(r.Payload)
 	if r.Datagram != nil {
@@ -62,12 +62,12 @@ func sizeOf(r *dissect.Record) int {
 	return n
 }
 
-// A selection is the choice of messages that the list holds.
+// A selection chooses the messages of the list.
 type selection struct {
 	expr   string
-	match  func(*dissect.Record) bool // nil for all
+	match  func(*dissect.Record) bool // nil for all messages
 	follow follow
-	marked map[place]string // only these; nil for all
+	marked map[place]string // only these messages, nil for all
 }
 
 // has reports whether a record is in the list.
@@ -80,15 +80,15 @@ func (s *selection) has(v *decode.Viewer, r *dissect.Record) bool {
 	return s.follow.has(v, r) && (s.match == nil || s.match(r))
 }
 
-// A result is what a job has found out: the program takes it if no other job has begun
-// since.
+// A result is the result of a job. The program ignores it if another job has
+// begun since.
 type result struct {
 	job  *job
 	take func()
 	last bool
 }
 
-// begin ends the job at hand and begins another one.
+// begin cancels the current job and begins another one.
 func (m *model) begin(work func(*job)) tea.Cmd {
 	m.cancel()
 	j := &job{done: make(chan struct{}), out: make(chan tea.Msg, 1)}
@@ -109,16 +109,16 @@ func (m *model) begin(work func(*job)) tea.Cmd {
 	return j.wait
 }
 
-// cancel ends the job at hand.
+// cancel cancels the current job.
 func (m *model) cancel() {
 	if m.job != nil && !m.job.stopped.Swap(true) {
 		close(m.job.done)
-		m.grew = m.b.opts.Live != nil // the job may have been to add it
+		m.grew = m.b.opts.Live != nil // the job may have been adding new live traffic
 	}
 	m.job = nil
 }
 
-// wait returns the next result of a job.
+// wait returns the next result of the job.
 func (j *job) wait() tea.Msg {
 	if msg, ok := <-j.out; ok {
 		return msg
@@ -126,7 +126,7 @@ func (j *job) wait() tea.Msg {
 	return nil
 }
 
-// tell hands over a result.
+// tell passes a result to the program.
 func (j *job) tell(last bool, take func()) { j.send(result{j, take, last}) }
 
 func (j *job) send(msg tea.Msg) {
@@ -136,7 +136,8 @@ func (j *job) send(msg tea.Msg) {
 	}
 }
 
-// progressEvery is after how many records a listing tells how far it is.
+// progressEvery is the number of records after which a listing reports its
+// progress.
 const progressEvery = 1 << 16
 
 // list begins a listing.
@@ -166,7 +167,7 @@ func (m *model) list(s selection) tea.Cmd {
 	})
 }
 
-// load begins to read a window from a row on.
+// load begins to read a window that starts at a row.
 func (m *model) load(from int) tea.Cmd {
 	x := m.index
 	scan := m.b.opts.Scan
@@ -175,7 +176,7 @@ func (m *model) load(from int) tea.Cmd {
 		w := &window{from: -1}
 		more := true
 		err := scan(first, func(n int, r *dissect.Record) bool {
-			if w.from < 0 { // later than asked for if live traffic was dropped
+			if w.from < 0 { // live traffic was dropped, so the window starts later
 				w.from = x.row(n)
 			}
 			more = !x.has(n) || w.add(r)
@@ -187,8 +188,8 @@ func (m *model) load(from int) tea.Cmd {
 	})
 }
 
-// seek begins to look for a record of the list, from the row at hand on or back,
-// and from the other end.
+// seek begins to search for a record of the list, forwards or backwards from
+// the cursor's row. At the end it continues from the other end.
 func (m *model) seek(is func(*dissect.Record) bool, back bool) tea.Cmd {
 	x := m.index
 	scan := m.b.opts.Scan
@@ -197,13 +198,14 @@ func (m *model) seek(is func(*dissect.Record) bool, back bool) tea.Cmd {
 		now = x.record(m.cursor)
 	}
 	return m.begin(func(j *job) {
-		// look returns the first or the last record in a part of the captures.
+		// look returns the first or the last matching record in a part of the
+		// captures.
 		look := func(from, to int) int {
 			at := -1
 			if from >= to {
 				return at
 			}
-			_ = scan(from, func(n int, r *dissect.Record) bool { // the listing has told the error
+			_ = scan(from, func(n int, r *dissect.Record) bool { // the listing has reported the error
 				if n < to && x.has(n) && is(r) {
 					at = n
 				}
@@ -229,15 +231,15 @@ func (m *model) seek(is func(*dissect.Record) bool, back bool) tea.Cmd {
 	})
 }
 
-// search looks for text in the lines of the list.
+// search begins to search for text in the lines of the list.
 func (m *model) search(text string, back bool) tea.Cmd {
 	sink := table.New(nil, table.Options{ASCII: m.b.opts.ASCII, Start: m.b.opts.Start(), Times: m.times(), Zone: m.zone})
 	has := finder(text)
 	return m.seek(func(r *dissect.Record) bool { return has(sink.Line(r)) }, back)
 }
 
-// finder returns a function that looks for text. Lower case stands for upper
-// case, too.
+// finder returns a function that searches a line for text. Lower-case letters
+// also match upper-case ones.
 func finder(text string) func(line string) bool {
 	if strings.ToLower(text) != text {
 		return func(line string) bool { return strings.Contains(line, text) }
