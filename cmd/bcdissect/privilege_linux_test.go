@@ -65,7 +65,7 @@ func TestPrivileges(t *testing.T) {
 	t.Run("no right to write", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "x.pcapng")
 		_, said := inNamespace(t, "", "with -Z", append(relay, "-w", file)...)
-		if want := "permission denied; root was given up for the user nobody: choose a directory that nobody can write, or another user with -Z"; !strings.Contains(said.String(), want) {
+		if want := "permission denied; root was given up for the user nobody: choose a directory that this user can write to, or another user with -Z"; !strings.Contains(said.String(), want) {
 			t.Errorf("it said %s, want %s", said, want)
 		}
 	})

@@ -757,7 +757,7 @@ func (h *Host) gameSpy(from netip.AddrPort, text []byte) {
 	if !query.Query() {
 		return
 	}
-	if h.cfg.Public {
+	if h.cfg.Public && !from.Addr().IsLoopback() { // nobody else can write this computer's own address
 		h.answerPublic(from, query, len(text))
 		return
 	}

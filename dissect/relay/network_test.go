@@ -610,6 +610,14 @@ func TestReflection(t *testing.T) {
 			w.now = w.now.Add(20 * time.Second)
 		}
 	}
+	here := netip.MustParseAddrPort("127.0.0.1:6500")
+	for n := range 20 { // a browser on this computer, which nobody can forge from elsewhere
+		got := ask(here, `\status\`)
+		if second := ask(netip.AddrPortFrom(here.Addr(), uint16(7000+n)), `\status\`); got == 0 || second == 0 {
+			t.Errorf("query %d of this computer is answered with %d and %d bytes", n, got, second)
+		}
+		w.now = w.now.Add(time.Second)
+	}
 	if got := ask(forged(0), `\echo\`+strings.Repeat("x", 100)); got == 0 || got > 4*106 {
 		t.Errorf("%d bytes for an echo", got)
 	}

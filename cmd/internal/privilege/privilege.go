@@ -107,5 +107,5 @@ func (u *User) Explain(err error) error {
 	if u == nil || u.Name == "" || !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return fmt.Errorf("%w; root was given up for the user %s: choose a directory that %s can write, or another user with -Z", err, u.Name, u.Name)
+	return fmt.Errorf("%w; root was given up for the user %s: choose a directory that this user can write to, or another user with -Z", err, u.Name)
 }
