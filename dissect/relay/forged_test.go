@@ -678,3 +678,38 @@ func TestForgedNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// A player who says nothing for a while, and sends no more than a keepalive in five seconds, is not
+// thrown out by leaves for every id, not even if the first of them is the right one.
+func TestForgedLeaveOfIdle(t *testing.T) {
+	leaves := map[string]func(id uint8) []byte{
+		"leave":       forgedLeave,
+		"short leave": func(id uint8) []byte { return []byte{id, 1, byte(transport.Leave), 2} },
+	}
+	for name, leave := range leaves {
+		for _, openBC := range []bool{false, true} {
+			for _, first := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, "/", openBC, "/", first), func(t *testing.T) {
+					t.Parallel()
+					s := besiegeMixed(t, []bool{false, openBC, false}, relay.Config{})
+					s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+					f := &forger{siege: s, victim: s.chatters[1]}
+					s.events = nil
+					s.advance(30*time.Second, nil)
+					for n := range 12 { // at other times since the last keepalive
+						if first {
+							f.write(leave(f.victim.ID))
+						}
+						f.sweep(leave)
+						s.advance(time.Duration(5300+130*n)*time.Millisecond, nil)
+					}
+					s.advance(time.Minute, nil)
+					s.told(f.victim)
+					s.chat(5*time.Second, nil)
+					s.unharmed()
+					s.undeceived()
+				})
+			}
+		}
+	}
+}
