@@ -14,13 +14,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// An Origin is the source of the tables of a capture: if it is the same, so are
-// the tables.
+// An Origin describes the source of the tables of a capture. Captures with the
+// same origin have the same tables.
 type Origin struct {
 	Capture string `json:"capture"`
 	Schema  int    `json:"schema" table:"schema" doc:"number of the description of these tables"`
 	Options string `json:"options,omitempty" table:"options" doc:"options that change what is read"`
-	Files   []File `json:"files"` // in the order of time
+	Files   []File `json:"files"` // in order of time
 }
 
 // A File is a file of a capture.
@@ -30,11 +30,11 @@ type File struct {
 	Size   int64  `json:"size" table:"size" doc:"of the file in bytes"`
 }
 
-// keyOrigins is the key of the captures in the footer of the table of files, as
-// JSON; in CSV they are columns.
+// keyOrigins is the key in the footer of the table of files under which the
+// captures are stored as JSON. In CSV they are columns.
 const keyOrigins = "captures"
 
-// A Capture is a capture as the reader of its files knows it.
+// A Capture describes a capture by facts that the reader of its files knows.
 type Capture struct {
 	Name    string    `table:"file" doc:"name of the first file"`
 	Parts   int       `table:"file_count" doc:"files of the capture; the table files has each"`
@@ -45,7 +45,7 @@ type Capture struct {
 	End     time.Time `table:"end_ts,omitempty" doc:"last frame"`
 }
 
-// ReadOrigins reads from a file of the table of files which captures it has.
+// ReadOrigins returns the captures in a file of the table of files.
 func ReadOrigins(r io.ReaderAt, size int64, asCSV bool) (all []Origin, err error) {
 	if asCSV {
 		return originsOfCSV(io.NewSectionReader(r, 0, size))
@@ -79,7 +79,7 @@ func originsOfCSV(r io.Reader) (all []Origin, err error) {
 		if err != nil || value["sha256"] == "" {
 			return nil, errNotFiles
 		}
-		size, _ := strconv.ParseInt(value["size"], 10, 64) // for files that grow
+		size, _ := strconv.ParseInt(value["size"], 10, 64) // the size is empty for files that are still being written
 		if n := len(all); n == 0 || all[n-1].Capture != value[captureColumn] {
 			all = append(all, Origin{Capture: value[captureColumn], Schema: number, Options: value["options"]})
 		}

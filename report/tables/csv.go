@@ -9,15 +9,15 @@ import (
 	"github.com/bcdissect/bcdissect/report/csv"
 )
 
-// A csvFile writes a table as CSV. An absent value is empty, an empty text is
-// in quotes, and a list is a JSON array.
+// A csvFile writes a table as CSV. An absent value is empty, an empty text is a
+// pair of quotes, and a list is a JSON array.
 type csvFile struct {
 	to        io.WriteCloser
-	at        []place // of each column
+	at        []place // position in each column
 	buf, list []byte
 }
 
-// A place is the next level and value of a column.
+// A place is the index of the next level and value of a column.
 type place struct{ level, value int }
 
 func newCSV(t *Table, to io.WriteCloser) *csvFile {

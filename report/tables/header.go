@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// headers are the keys that the rows of messages begin with; the others are in
-// the table of records.
+// headers are the keys at the beginning of the rows of messages. The table of
+// records has the other keys.
 var headers = []string{"frame", "msg", "ts", "dir", "player", "player_name", "copy_of", "author", "author_name"}
 
 // full are the columns of keys that have a value in each row.
@@ -20,28 +20,28 @@ var full = []string{
 	"payload_len",
 }
 
-// A header fills the first columns of a table with keys of a record.
+// A header sets the first columns of a table to keys of a record.
 type header struct {
 	keys  []headerKey
-	start *time.Time // of the capture
-	addrs [2]address // of the last record
+	start *time.Time // time of the first frame of the capture
+	addrs [2]address // addresses of the last record
 }
 
-// A headerKey is a key with its column.
+// A headerKey is a key and its column.
 type headerKey struct {
 	*key.Key
-	of   *key.Key // the object that it is a member of, or nil
+	of   *key.Key // the object that it is a member of, nil if it is not a member
 	list bool
-	more int // of the keys that follow, those that are members of the same object
+	more int // number of keys after it that are members of the same object
 }
 
-// An address is an IP address with its text.
+// An address is an IP address and its text.
 type address struct {
 	ip   netip.Addr
 	text string
 }
 
-// newHeader returns the header of some keys.
+// newHeader returns the header for some keys.
 func newHeader(names []string) *header {
 	h := &header{start: new(time.Time)}
 	for _, name := range names {
@@ -102,8 +102,8 @@ var keyTypes = [...]Type{
 	key.Int: Int, key.Bool: Bool, key.Time: Time, key.Seconds: Double, key.Word: Text, key.Text: Text, key.Hex: Text, key.IP: Text,
 }
 
-// fill sets the columns of the header in the open row. Unlike in JSON, defaults
-// are there: ok, stock, false.
+// fill sets the columns of the header in the open row. Unlike JSON, the tables
+// contain default values: ok, stock, false.
 func (h *header) fill(t *rows, r *dissect.Record) {
 	d := r.Datagram
 	for i := 0; i < len(h.keys); i++ {
@@ -112,7 +112,7 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 			i += k.more
 			continue
 		}
-		switch { // the frequent ones need no item
+		switch { // frequent keys are filled without an item
 		case k.Int != nil && !k.list:
 			if v, ok := k.Int(r, 0); ok {
 				t.int(i, v)
@@ -143,7 +143,7 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 	}
 }
 
-// key sets a column to the value of a key, or to its values.
+// key sets a column to the value or the values of a key.
 func (r *rows) key(column int, k *key.Key, record *dissect.Record) {
 	for i := 0; ; i++ {
 		it, ok := k.Item(r.scratch[:0], record, i)
@@ -161,8 +161,8 @@ func (r *rows) key(column int, k *key.Key, record *dissect.Record) {
 	}
 }
 
-// address returns the text of an IP address; which is the one of two that are
-// remembered.
+// address returns the text of an IP address. The argument which selects one of
+// the two remembered addresses.
 func (h *header) address(which int, ip netip.Addr) string {
 	a := &h.addrs[which]
 	if a.ip != ip || a.text == "" {

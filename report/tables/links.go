@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// lapLength is the time of a row in the table of links.
+// lapLength is the time that a row in the table of links covers.
 const lapLength = 10 * time.Second
 
 // linkColumns are the columns of a row in the table of links.
@@ -25,17 +25,17 @@ func linkTable() Table {
 	}, columnsOf(linkColumns)...)}
 }
 
-// laps measures links for the table.
+// laps measures connections for the table of links.
 type laps struct {
 	meter measure.Meter
 	t     *rows
-	begin time.Time // of the current lap
+	begin time.Time // beginning of the current lap
 	start time.Time
 	frame int
 	all   []measure.Lap
 }
 
-// record measures a record.
+// record adds a record to the measurements.
 func (l *laps) record(r *dissect.Record) {
 	if d := r.Datagram; d != nil && r.DoubleOf == 0 && d.Number != l.frame && !d.Time.IsZero() {
 		l.frame = d.Number
@@ -50,10 +50,10 @@ func (l *laps) record(r *dissect.Record) {
 			l.begin = l.start.Add(d.Time.Sub(l.start).Truncate(lapLength))
 		}
 	}
-	_ = l.meter.Record(r) // never fails
+	_ = l.meter.Record(r) // it never returns an error
 }
 
-// end writes the rows of the lap.
+// end writes the rows of the current lap.
 func (l *laps) end() {
 	l.all = l.all[:0]
 	l.meter.Laps(func(lap *measure.Lap) {

@@ -10,8 +10,8 @@ import (
 // A modelTable is a table of matches, or of the items in one of their lists.
 type modelTable struct {
 	Table
-	list    match.Column   // not of matches
-	columns []match.Column // after the index of the match, and of the item
+	list    match.Column   // column with the list, zero for the table of matches
+	columns []match.Column // columns after the index of the match and the index of the item
 }
 
 // modelTables returns the tables of the match model.
@@ -32,7 +32,7 @@ func modelTables() []modelTable {
 	return append([]modelTable{matches}, all...)
 }
 
-// columnsOf returns the columns of a table for those of a struct.
+// columnsOf converts the columns of a struct to columns of a table.
 func columnsOf(of []match.Column) (all []Column) {
 	for i := range of {
 		c := Column{Name: of[i].Name, Doc: of[i].Doc, List: of[i].List, Type: Int}
@@ -69,8 +69,8 @@ func (t *modelTable) write(to *rows, m *match.Match, index int) {
 	}
 }
 
-// fill sets the columns of an item from one on. The match is nil for others than
-// those of matches.
+// fill sets the columns of an item, starting at column first. The match is nil
+// if the item is not part of a match.
 func (r *rows) fill(first int, columns []match.Column, m *match.Match, item reflect.Value) {
 	for i := range columns {
 		v := columns[i].Value(m, item)
@@ -90,7 +90,7 @@ func (r *rows) fill(first int, columns []match.Column, m *match.Match, item refl
 	}
 }
 
-// value sets a value of the model.
+// value sets a column to a value of the model.
 func (r *rows) value(column int, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:

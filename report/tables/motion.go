@@ -9,10 +9,11 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Nine of ten records are ship updates, most with nothing but flight. These
-// fields are filled in without a walk; a test holds that against the walk.
+// Nine of ten records are ship updates, and most of them contain only flight.
+// These fields are filled without walking the message, which is faster. A test
+// compares the result with the walk.
 
-// motion are the columns of the flight of a ship.
+// motion has the columns for the flight of a ship.
 type motion struct {
 	object, slot, name, ship, source, clock, flags, position, hash, forward, up, speed, cloaked int
 }
@@ -28,12 +29,13 @@ func newMotion(t *Table) *motion {
 	}
 }
 
-// rest are the fields that are left to the walk.
+// rest are the fields that the walk fills.
 var rest = decode.Fields("subsystems", "start", "entries", "index", "name", "condition", "children", "has_power", "power", "facings", "main_battery",
 	"backup_battery", "power_settings", "percent")
 
-// fill fills the open row, apart from the fields of subsystems. It reports false
-// if the message is not as it should be, and the walk has to fill everything.
+// fill sets the columns of the open row, except the fields of subsystems. It
+// returns false if the message is malformed. Then the walk has to fill all
+// columns.
 func (c *motion) fill(t *rows, v *visitor, r *dissect.Record) bool {
 	m, ok := r.Message.(*msg.StateUpdate)
 	if !ok || r.Status != dissect.StatusOK {

@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A Part is a file of a table, of one capture or of several.
+// A Part is a file of a table, with rows of one or more captures.
 type Part struct {
 	io.ReaderAt
 
@@ -21,8 +21,8 @@ type Part struct {
 
 func (p Part) all() *io.SectionReader { return io.NewSectionReader(p, 0, p.Size) }
 
-// Shape returns a text that is the same for files with the same columns. Only such
-// files can become one.
+// Shape returns a text that is equal for files with the same columns. Only such
+// files can be packed into one.
 func (p Part) Shape(asCSV bool) (string, error) {
 	if asCSV {
 		return bufio.NewReader(p.all()).ReadString('\n')
@@ -36,9 +36,9 @@ func (p Part) Shape(asCSV bool) (string, error) {
 	return string(b), err
 }
 
-// Pack writes the rows of files with the same columns as one file, without those
-// of unwanted captures. Nothing is decoded: row groups and lines stay as they are.
-// It returns the number of rows.
+// Pack writes the rows of files with the same columns as one file, without the
+// rows of unwanted captures. It copies row groups and lines without decoding
+// them. It returns the number of rows.
 func Pack(w io.Writer, parts []Part, wanted func(capture string) bool, asCSV bool) (rows int64, err error) {
 	if asCSV {
 		return packLines(w, parts, wanted)
@@ -71,7 +71,7 @@ func Pack(w io.Writer, parts []Part, wanted func(capture string) bool, asCSV boo
 	return f.meta.NumRows, f.w.Flush()
 }
 
-// copyGroup copies a row group of another file, if its capture is wanted.
+// copyGroup copies a row group of another file if its capture is wanted.
 func (f *parquetFile) copyGroup(p Part, g *format.RowGroup, wanted func(capture string) bool) error {
 	last := len(g.Columns) - 1
 	if last < 0 || len(g.Columns) >= len(f.meta.Schema) {
@@ -104,7 +104,8 @@ func (f *parquetFile) copyGroup(p Part, g *format.RowGroup, wanted func(capture 
 	return nil
 }
 
-// packLines is Pack for CSV. The capture ends a line; text has no line breaks.
+// packLines is Pack for CSV. The capture is the last value of a line, and texts
+// have no line breaks.
 func packLines(w io.Writer, parts []Part, wanted func(capture string) bool) (rows int64, err error) {
 	out := bufio.NewWriterSize(w, 256<<10)
 	for i, p := range parts {
@@ -119,7 +120,7 @@ func packLines(w io.Writer, parts []Part, wanted func(capture string) bool) (row
 			}
 			capture := strings.TrimSuffix(line[strings.LastIndexByte(line, ',')+1:], "\n")
 			switch {
-			case n == 0 && i > 0: // the names of the columns come once
+			case n == 0 && i > 0: // only the first file's names of columns are written
 			case n == 0:
 				_, _ = out.WriteString(line) // Flush returns the error
 			case wanted(capture):
@@ -131,8 +132,8 @@ func packLines(w io.Writer, parts []Part, wanted func(capture string) bool) (row
 	return rows, out.Flush()
 }
 
-// Whole reports whether a file has its end: after a power failure files may be
-// there without their contents.
+// Whole reports whether a file is complete. After a power failure a file may
+// exist without its contents.
 func (p Part) Whole(asCSV bool) bool {
 	end := []byte(magic)
 	if asCSV {

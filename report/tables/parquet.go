@@ -18,15 +18,15 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A batch of rows is a page of each column. The pages of a row group wait until
-// it is full, since Parquet wants those of a column together. The encoders of
-// parquet-go take columns as they are here; its writer takes a value at a time,
-// which needs four times as long.
+// A batch of rows becomes a page of each column. The pages wait in memory until
+// the row group is full, since Parquet stores the pages of a column together.
+// This file uses only the encoders of parquet-go, which take columns as slices.
+// Its writer takes one value at a time and needs four times as long.
 
 // Limits of a row group.
 const (
 	groupRows  = 100_000
-	groupBytes = 4 << 20 // of encoded pages
+	groupBytes = 4 << 20 // encoded pages
 	dictBytes  = 256 << 10
 )
 
@@ -39,38 +39,40 @@ type parquetFile struct {
 	w       *bufio.Writer
 	offset  int64
 	chunks  []chunk
-	rows    int // in the row group
-	bytes   int // in its pages
+	rows    int // number of rows in the row group
+	bytes   int // size of the pages in the row group
 	meta    format.FileMetaData
 	page    pageBuffers
-	origins []Origin // of the captures in a packed file
+	origins []Origin // origins of the captures in a packed file
 }
 
-// pageBuffers are the parts of a page on its way.
+// pageBuffers are the parts of a page that is being written.
 type pageBuffers struct {
 	levels, values, all, packed []byte
 	repetitions, definitions    []byte
 	indexes                     []int32
 }
 
-// A chunk is a column in the row group.
+// A chunk is a column of the row group.
 type chunk struct {
 	column *Column
 	path   []string
 	pages  []byte
 	meta   format.ColumnMetaData
 
-	// Texts are numbers in a dictionary until that is too large.
+	// Texts are stored as numbers in a dictionary until the dictionary is too
+	// large.
 	numbers map[string]int32
-	texts   []byte // in order, each after its length
+	texts   []byte // texts of the dictionary in order, each after its length
 	plain   bool
 
-	seen     bool // a value in this row group, so that there are bounds
+	seen     bool // the row group has a value, so bounds are set
 	min, max int64
-	only     string // the value of all rows
+	only     string // a value that all rows have
 }
 
-// bounded are the columns with bounds, by which an engine skips row groups.
+// bounded are the columns with bounds. Database engines use them to skip row
+// groups.
 var bounded = []string{"frame", "ts"}
 
 func newParquet(t *Table, to io.WriteCloser, o *Options) *parquetFile {
@@ -91,13 +93,13 @@ func newParquet(t *Table, to io.WriteCloser, o *Options) *parquetFile {
 	return f
 }
 
-// keyValue returns the captures of a file for its footer.
+// keyValue returns the footer's entry for the captures of a file.
 func keyValue(all []Origin) []format.KeyValue {
-	b, _ := json.Marshal(all) // it never fails
+	b, _ := json.Marshal(all) // it never returns an error
 	return []format.KeyValue{{Key: keyOrigins, Value: string(b)}}
 }
 
-// put writes bytes; the buffered writer keeps the error.
+// put writes bytes. The buffered writer keeps the error.
 func (f *parquetFile) put(b []byte) {
 	n, _ := f.w.Write(b)
 	f.offset += int64(n)
@@ -133,7 +135,7 @@ func (f *parquetFile) close() error {
 	return err
 }
 
-// footer writes the description of the file.
+// footer writes the metadata of the file.
 func (f *parquetFile) footer() error {
 	b, err := thrift.Marshal(new(thrift.CompactProtocol), &f.meta)
 	if err != nil {
@@ -177,7 +179,7 @@ func (f *parquetFile) endGroup() error {
 	return nil
 }
 
-// describe completes the description of the column in the row group.
+// describe completes the metadata of the column in the row group.
 func (c *chunk) describe() {
 	m := &c.meta
 	of := &storage[c.column.Type]
@@ -195,11 +197,12 @@ func (c *chunk) describe() {
 	}
 }
 
-// storage tells how the values of a type are in the file. Whole numbers are packed
-// and texts are in a dictionary: compressing them again takes time and saves little.
+// storage defines how the values of each type are stored. Whole numbers are
+// packed and texts are in a dictionary, so compressing them would save little
+// space for the time it takes.
 var storage = [...]struct {
 	physical format.Type
-	encoding format.Encoding // of values that are not in a dictionary
+	encoding format.Encoding // encoding of values that are not in a dictionary
 	codec    format.CompressionCodec
 }{
 	Int:    {format.Int64, format.DeltaBinaryPacked, format.Uncompressed},
@@ -224,7 +227,7 @@ func (c *chunk) add(r *rows, v *cells, p *pageBuffers) error {
 	c.meta.NumValues += int64(n)
 	c.meta.Statistics.NullCount += int64(n - v.count())
 	encoding := storage[c.column.Type].encoding
-	if c.column.Type == Text && !c.plain && v.count() > 0 { // a dictionary is not empty
+	if c.column.Type == Text && !c.plain && v.count() > 0 { // the dictionary has at least one text
 		encoding = format.RLEDictionary
 	}
 	switch c.column.Type {
@@ -252,7 +255,7 @@ func (c *chunk) add(r *rows, v *cells, p *pageBuffers) error {
 	return err
 }
 
-// page appends a page with the contents in p.all.
+// page appends a page with the contents of p.all.
 func (c *chunk) page(dst []byte, p *pageBuffers, h *format.PageHeader) (_ []byte, err error) {
 	content := p.all
 	if storage[c.column.Type].codec == format.Snappy {
@@ -274,7 +277,7 @@ func (c *chunk) page(dst []byte, p *pageBuffers, h *format.PageHeader) (_ []byte
 func (c *chunk) levels(v *cells, p *pageBuffers) error {
 	switch n := v.count(); {
 	case v.list:
-	case n == 0, n == len(v.levels): // one run
+	case n == 0, n == len(v.levels): // all levels are equal: one run is enough
 		run := append(binary.AppendUvarint(nil, uint64(len(v.levels))<<1), v.levels[0])
 		p.all = append(binary.LittleEndian.AppendUint32(p.all, uint32(len(run))), run...)
 		return nil
@@ -292,10 +295,10 @@ func (c *chunk) levels(v *cells, p *pageBuffers) error {
 	return p.addLevels(p.definitions, 2)
 }
 
-// definitions are the definition levels of lists.
+// definitions are the Parquet definition levels of lists.
 var definitions = [...]uint8{absent: 0, empty: 1, gap: 2, element: 3}
 
-// addLevels adds levels after their length.
+// addLevels adds encoded levels after their length.
 func (p *pageBuffers) addLevels(levels []uint8, width int) (err error) {
 	if p.levels, err = (&rle.Encoding{BitWidth: width}).EncodeLevels(p.levels, levels); err != nil {
 		return err
@@ -304,7 +307,7 @@ func (p *pageBuffers) addLevels(levels []uint8, width int) (err error) {
 	return nil
 }
 
-// bound widens the bounds of the row group.
+// bound extends the bounds of the row group.
 func (c *chunk) bound(values []int64) {
 	if len(values) == 0 {
 		return
@@ -316,7 +319,7 @@ func (c *chunk) bound(values []int64) {
 	c.min, c.max = min(c.min, low), max(c.max, high)
 }
 
-// packBits appends values of one bit, the lowest first.
+// packBits appends values as single bits, the lowest bit first.
 func packBits(dst []byte, values []int64) []byte {
 	for i, v := range values {
 		if i%8 == 0 {
@@ -327,7 +330,7 @@ func packBits(dst []byte, values []int64) []byte {
 	return dst
 }
 
-// textPage encodes texts as numbers in the dictionary, or plain.
+// textPage encodes texts as numbers in the dictionary, or as plain texts.
 func (c *chunk) textPage(r *rows, v *cells, p *pageBuffers) (err error) {
 	if c.plain || len(v.texts) == 0 {
 		p.values = p.values[:0]
@@ -348,7 +351,7 @@ func (c *chunk) textPage(r *rows, v *cells, p *pageBuffers) (err error) {
 		}
 		p.indexes = append(p.indexes, number)
 	}
-	c.plain = len(c.texts) > dictBytes // from the next page on
+	c.plain = len(c.texts) > dictBytes // takes effect from the next page on
 	width := max(1, bits.Len(uint(len(c.numbers)-1)))
 	if p.levels, err = (&rle.Encoding{BitWidth: width}).EncodeInt32(p.levels, p.indexes); err != nil {
 		return err
@@ -357,7 +360,8 @@ func (c *chunk) textPage(r *rows, v *cells, p *pageBuffers) (err error) {
 	return nil
 }
 
-// number returns the number of a text in the dictionary.
+// number returns the number of a text in the dictionary, and adds the text if
+// needed.
 func (c *chunk) number(s []byte) int32 {
 	n, ok := c.numbers[string(s)]
 	if !ok {
@@ -389,8 +393,8 @@ func pathOf(c *Column) []string {
 	return []string{c.Name}
 }
 
-// schemaOf returns the schema of a table: its root, then each column, a list
-// with the two levels below it.
+// schemaOf returns the schema of a table: its root, then each column. A list
+// has two more levels below it.
 func schemaOf(t *Table) []format.SchemaElement {
 	all := []format.SchemaElement{{Name: "bcdissect", NumChildren: thrift.New(int32(len(t.Columns)))}}
 	for i := range t.Columns {

@@ -11,32 +11,32 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A plan is the way of a kind of message into its table.
+// A plan defines the columns for the fields of a kind of message.
 type plan struct {
 	table    Table
 	root     *node
-	elements *plan // of a list with a table of its own for its elements; else nil
+	elements *plan // plan of a list whose elements have their own table, else nil
 }
 
-// A node is a struct or a list of a message.
+// A node is a struct or a list in a message.
 type node struct {
 	name   string
 	list   bool
-	inList bool // it is within a list
+	inList bool // the node is inside a list
 	leaves []leaf
 	groups []*node
-	json   int // column of a list within a list, which is JSON; -1 for others
+	json   int // column of a list inside a list, which is stored as JSON, -1 for other nodes
 	rows   *plan
 	parent *node
-	all    []int // of a list: its columns
+	all    []int // columns of a list
 }
 
-// A leaf is a field of a message, with the columns of its views.
+// A leaf is a field of a message, with the columns for its views.
 type leaf struct {
 	name  string
 	views []view
 	parts []int // columns of the components of a vector
-	array bool  // an array of shares
+	array bool  // the field is an array of shares
 }
 
 type view struct {
@@ -49,11 +49,11 @@ type planner struct {
 	*plan
 	at    *node
 	path  []string
-	taken map[string]string // path of the field that has the name of a column
-	rows  *planner          // of the list with a table for its elements
-	open  bool              // within that list
-	depth int               // within it: groups, the element included
-	skip  int               // within a list that is JSON: groups below it
+	taken map[string]string // for each name of a column, the path of the field that has it
+	rows  *planner          // planner of the list whose elements have their own table
+	open  bool              // the planner is inside that list
+	depth int               // number of open groups inside that list, including the element
+	skip  int               // number of open groups below a list that is stored as JSON
 }
 
 // planFor returns the plan for a message of the game or of the transport layer.
@@ -84,7 +84,7 @@ func planForKind(kind string) *plan {
 	return p.plan
 }
 
-// isTransport reports whether the spec is one of the transport layer with a type.
+// isTransport reports whether the spec is a message of the transport layer.
 func isTransport(s *decode.Spec) bool { return slices.Contains(transport.Catalog(), s) }
 
 func newPlanner(t Table) *planner {
@@ -92,13 +92,13 @@ func newPlanner(t Table) *planner {
 	root := &node{json: -1}
 	p := &planner{plan: &plan{table: t, root: root}, at: root, taken: map[string]string{captureColumn: ""}}
 	for _, c := range t.Columns {
-		p.taken[c.Name] = "" // no field
+		p.taken[c.Name] = "" // not a field
 	}
 	return p
 }
 
-// column returns the column of a path, and makes it if there is none. A name
-// that a header has gets the prefix field_.
+// column returns the index of the column of a path. It adds the column if there
+// is none. If a header has the name, the column gets the prefix field_.
 func (p *planner) column(path []string, t Type, list bool, doc string) int {
 	full := strings.Join(path, ".")
 	name := strings.ReplaceAll(strings.Join(path, "_"), ".", "_")
@@ -186,8 +186,8 @@ func (p *planner) End(g *decode.Group) {
 	p.at = p.at.parent
 }
 
-// relative are the fields of a ship update that say no more than others do: the
-// table has the absolute position, and the hash if there is one.
+// relative are the fields of a ship update that repeat others: the table has
+// the absolute position, and the hash if there is one.
 var relative = []string{"position_delta", "has_hash"}
 
 // Field implements [decode.Visitor].
@@ -239,7 +239,7 @@ func (p *planner) Field(f *decode.Field) {
 	}
 }
 
-// docOf returns the meaning of a field, with the names of its bits.
+// docOf returns the documentation of a field, with the names of its bits.
 func docOf(f *decode.Field) string {
 	doc := f.Doc
 	if f.Kind != decode.KindFlags8 || f.Names == nil {
@@ -254,7 +254,7 @@ func docOf(f *decode.Field) string {
 	return doc + ": " + strings.Join(bits, ", ")
 }
 
-// docOfView returns the meaning of a column that goes with a field.
+// docOfView returns the documentation of an additional column of a field.
 func docOfView(v display.View, field string) string {
 	if v == display.Byte {
 		return "the byte, if it is neither 0 nor 1"
@@ -264,7 +264,7 @@ func docOfView(v display.View, field string) string {
 	}[v] + " `" + field + "`"
 }
 
-// typeOf returns the type of a column with values of a shape.
+// typeOf returns the column type for values of a shape.
 func typeOf(s display.Shape) Type {
 	switch s.Type {
 	case "integer":
@@ -287,7 +287,8 @@ func (n *node) group(name string) *node {
 	return nil
 }
 
-// listNode returns the list that the node is or is in, nil if there is none.
+// listNode returns the list that the node is or that contains it, nil if there
+// is none.
 func (n *node) listNode() *node {
 	for ; n != nil; n = n.parent {
 		if n.list {
@@ -297,7 +298,7 @@ func (n *node) listNode() *node {
 	return nil
 }
 
-// own makes a column one of the list's.
+// own adds a column to the columns of the list.
 func (n *node) own(column int) {
 	if n != nil && !slices.Contains(n.all, column) {
 		n.all = append(n.all, column)

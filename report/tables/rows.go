@@ -10,39 +10,39 @@ import (
 	"github.com/bcdissect/bcdissect/decode/display"
 )
 
-// rows collects the rows of a table and hands them on in batches. A row begins
-// with begin; the values of its columns follow in any order, those without one
-// are absent.
+// rows collects the rows of a table and writes them in batches. Call begin for
+// each row, then set the values of its columns in any order. A column without a
+// value is absent.
 type rows struct {
 	table    Table
 	cells    []cells
-	n        int    // rows in the batch, the open one included
-	batch    int    // rows of a full batch
-	total    int64  // rows of the table
-	elements int    // of lists in the batch
+	n        int    // number of rows in the batch, including the open one
+	batch    int    // number of rows of a full batch
+	total    int64  // number of rows of the table
+	elements int    // number of list elements in the batch
 	arena    []byte // texts in the batch
 	scratch  []byte
-	capture  string // in the last column
+	capture  string // value of the last column
 	out      file
 	err      error
 }
 
-// cells are the values of a column in a batch. The fields that each value needs
-// come first, side by side.
+// cells are the values of a column in a batch. The fields that every value
+// needs come first, so that they are close in memory.
 type cells struct {
-	rows     int // rows that have their value or its absence, the open one included
+	rows     int // number of rows whose value is set or absent, including the open one
 	kind     Type
 	full     bool // no value is absent
 	list     bool
-	elements int     // of the last list
+	elements int     // number of elements in the last list
 	levels   []uint8 // empty if full
 
-	ints   []int64   // of Int, Bool and Time
-	floats []float32 // of Float
-	reals  []float64 // of Double
-	texts  []span    // of Text
+	ints   []int64   // values of type Int, Bool and Time
+	floats []float32 // values of type Float
+	reals  []float64 // values of type Double
+	texts  []span    // values of type Text
 
-	last span // of the last text, which often comes again
+	last span // the last text, which is often repeated
 }
 
 // count returns the number of values.
@@ -59,35 +59,35 @@ func (c *cells) count() int {
 	}
 }
 
-// A span is the place of a text in the arena.
+// A span is the position of a text in the arena.
 type span struct{ from, to uint32 }
 
-// The levels of a column tell whether a row has a value. A row with a list has a
-// level for each element, or one if the list is absent or empty.
+// The levels of a column tell whether a row has a value. A row with a list has
+// a level for each element. It has one level if the list is absent or empty.
 const (
 	absent  = iota
-	present // a value that is no list
-	empty   // list
-	gap     // element of a list without a value
-	element // of a list
+	present // a value that is not a list
+	empty   // an empty list
+	gap     // a list element without a value
+	element // a list element
 
-	more      = 0x80 // the element is not the first
+	more      = 0x80 // flag: the element is not the first of its list
 	levelBits = 0x7F
 )
 
-// Further limits of a batch.
+// More limits of a batch.
 const (
 	batchText     = 1 << 20 // bytes
-	batchElements = 1 << 17 // of lists
+	batchElements = 1 << 17 // list elements
 )
 
-// A file takes batches of rows.
+// A file writes batches of rows.
 type file interface {
 	write(r *rows) error
 	close() error
 }
 
-// newRows makes a table that is written to w.
+// newRows returns a table that is written to w.
 func newRows(t Table, w io.WriteCloser, o *Options, batch int) *rows {
 	t.Columns = append(slices.Clip(t.Columns), Column{Name: captureColumn, Type: Text, Full: true})
 	r := &rows{table: t, cells: make([]cells, len(t.Columns)), batch: batch, capture: o.Origin.Capture}
@@ -112,7 +112,7 @@ func (r *rows) begin() {
 	r.total++
 }
 
-// flush hands on the rows.
+// flush writes the rows of the batch.
 func (r *rows) flush() {
 	if r.err == nil && r.n > 0 {
 		for c := &r.cells[len(r.cells)-1]; c.rows < r.n; c.rows++ {
@@ -131,7 +131,7 @@ func (r *rows) flush() {
 	r.n, r.elements, r.arena = 0, 0, r.arena[:0]
 }
 
-// close writes the rest. It returns the first error.
+// close writes the remaining rows. It returns the first error.
 func (r *rows) close() error {
 	r.flush()
 	if err := r.out.close(); r.err == nil {
@@ -140,7 +140,7 @@ func (r *rows) close() error {
 	return r.err
 }
 
-// pad lets the column be absent in the rows up to n.
+// pad marks the column as absent in the rows up to n.
 func (c *cells) pad(n int) {
 	if c.full {
 		c.zeros(n)
@@ -167,7 +167,8 @@ func (c *cells) zeros(n int) {
 	}
 }
 
-// single begins the value of the open row. It reports false if the row has one.
+// single begins the value of a column in the open row. It returns false if the
+// column already has a value.
 func (r *rows) single(column int) (c *cells, ok bool) {
 	c = &r.cells[column]
 	if c.rows != r.n-1 {
@@ -183,8 +184,8 @@ func (r *rows) single(column int) (c *cells, ok bool) {
 	return c, true
 }
 
-// The methods below set the value of a column in the open row. The first value
-// stays.
+// The methods below set the value of a column in the open row. If a column is
+// set twice, the first value stays.
 
 func (r *rows) int(column int, v int64) {
 	if c, ok := r.single(column); ok {
@@ -239,8 +240,9 @@ func (r *rows) append(c *cells, it *display.Item) {
 	}
 }
 
-// addText appends a text to the values of a column; the same text again takes no
-// room. Bytes that are not UTF-8 become U+FFFD.
+// addText appends a text to the values of a column. A text that repeats the
+// previous one takes no space in the arena. Bytes that are not UTF-8 become
+// U+FFFD.
 func addText[T string | []byte](r *rows, c *cells, s T) {
 	if c.last.to == 0 || string(s) != string(r.textOf(c.last)) {
 		from := len(r.arena)
@@ -256,7 +258,7 @@ func addText[T string | []byte](r *rows, c *cells, s T) {
 // textOf returns a text of the batch.
 func (r *rows) textOf(s span) []byte { return r.arena[s.from:s.to] }
 
-// add begins an element of the list of a column.
+// add begins an element of the list in a column.
 func (r *rows) add(column int, l uint8) *cells {
 	c := &r.cells[column]
 	if c.rows < r.n {
@@ -271,7 +273,7 @@ func (r *rows) add(column int, l uint8) *cells {
 	return c
 }
 
-// gaps adds absent elements to the list of a column until it has n.
+// gaps adds absent elements to the list in a column until it has n elements.
 func (r *rows) gaps(column, n int) {
 	c := &r.cells[column]
 	for n > 0 && (c.rows < r.n || c.elements < n) {
@@ -279,8 +281,8 @@ func (r *rows) gaps(column, n int) {
 	}
 }
 
-// at begins an element of the list of a column by its index. It reports false
-// if the list has it.
+// at begins the element with the index in the list of a column. It returns
+// false if the list already has it.
 func (r *rows) at(column, index int) (c *cells, ok bool) {
 	r.gaps(column, index)
 	if c = &r.cells[column]; c.rows < r.n || c.elements == index {
@@ -289,7 +291,7 @@ func (r *rows) at(column, index int) (c *cells, ok bool) {
 	return c, false
 }
 
-// end makes the list of a column empty unless it has elements.
+// end marks the list of a column as empty if it has no elements.
 func (r *rows) end(column int) {
 	if c := &r.cells[column]; c.rows < r.n {
 		c.pad(r.n - 1)

@@ -14,50 +14,51 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Options choose the form of the tables of a capture.
+// Options control the tables of a capture.
 type Options struct {
-	CSV     bool            // not Parquet
-	Version string          // of the program
-	Origin  Origin          // for the table of files
-	Start   time.Time       // first frame of the capture
-	Catalog *decode.Catalog // of the records, nil for that of the game
-	// Create makes the file of a table.
+	CSV     bool            // write CSV, not Parquet
+	Version string          // version of the program
+	Origin  Origin          // origin of the capture for the table of files
+	Start   time.Time       // time of the first frame of the capture
+	Catalog *decode.Catalog // catalogue of the messages, nil for the original game's
+	// Create creates the file of a table.
 	Create func(table string) (io.WriteCloser, error)
 }
 
-// Rows of a batch. Few messages are frequent, and there may be many tables.
+// Rows of a batch. Few kinds of messages are frequent, and there may be many
+// tables.
 const (
 	manyRows = 4096
 	fewRows  = 512
 )
 
-// A Sink writes the tables of one capture. It implements report.Sink. Its memory
-// is bounded for any traffic.
+// A Sink writes the tables of one capture. It implements report.Sink. Its use
+// of memory is limited for any traffic.
 type Sink struct {
 	opts    Options
 	err     error
 	all     []*rows
 	records *rows
-	header  *header // of records
-	small   *header // of messages
-	parts   *rows   // subsystems
+	header  *header // header of records
+	small   *header // header of messages
+	parts   *rows   // table of subsystems
 	plans   map[*decode.Spec]*planned
-	kinds   map[string]*planned // of transport messages, and the table of GameSpy
+	kinds   map[string]*planned // plans of transport messages, and the table of GameSpy
 	visitor visitor
 	laps    laps
 	match   *match.Builder
 	tally   measure.Tally
 }
 
-// planned is a plan with its table.
+// planned is a plan and its table.
 type planned struct {
 	*plan
 	t      *rows
-	motion *motion // of ship updates
+	motion *motion // columns of ship updates
 }
 
-// NewSink returns a sink. It creates the tables that every capture has; a failure
-// is an error of each later call.
+// NewSink returns a sink. It creates the tables that every capture has. If that
+// fails, each later call returns the error.
 func NewSink(o Options) *Sink {
 	s := &Sink{
 		opts: o, kinds: map[string]*planned{}, plans: map[*decode.Spec]*planned{}, header: newHeader(recordKeys()), small: newHeader(headers), match: match.New(o.Start),
@@ -89,14 +90,14 @@ func (s *Sink) table(t Table, batch int) *rows {
 	return r
 }
 
-// fail keeps the first error.
+// fail stores the first error.
 func (s *Sink) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// nowhere takes the place of a file that cannot be created.
+// nowhere replaces a file that cannot be created.
 type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
@@ -104,7 +105,7 @@ func (nowhere) Close() error                { return nil }
 
 // Record adds the rows of a record.
 func (s *Sink) Record(r *dissect.Record) error {
-	_ = s.tally.Record(r) // these never fail
+	_ = s.tally.Record(r) // these never return an error
 	_ = s.match.Record(r)
 	s.laps.record(r)
 	if r.Datagram == nil {
@@ -113,7 +114,7 @@ func (s *Sink) Record(r *dissect.Record) error {
 	s.records.begin()
 	s.header.fill(s.records, r)
 	switch {
-	case r.DoubleOf > 0: // in records only
+	case r.DoubleOf > 0: // repeated records are only in the table of records
 	case r.Kind == dissect.KindGameSpy:
 		s.gameSpy(r)
 	case r.Spec != nil && (r.Message != nil || r.Game()):
@@ -146,7 +147,8 @@ func (s *Sink) message(r *dissect.Record) {
 	}
 }
 
-// planOf returns the plan for the message of a record, nil if it has no fields.
+// planOf returns the plan for the message of a record. It returns nil if the
+// message has no fields.
 func (s *Sink) planOf(r *dissect.Record) *planned {
 	if r.Transport.Type != transport.Standard && r.Kind == dissect.KindMessage {
 		kind := r.Transport.Type.Kind()
@@ -167,7 +169,7 @@ func (s *Sink) planOf(r *dissect.Record) *planned {
 	return p
 }
 
-// fillPart fills the first columns of the row of a subsystem.
+// fillPart sets the first columns in the row of a subsystem.
 func (s *Sink) fillPart() {
 	v := &s.visitor
 	s.small.fill(v.t, v.record)
@@ -207,10 +209,10 @@ func gameSpyTable() Table {
 		listOf("keys", Text, "in the order of the text"), listOf("values", Text, "the value of each key"))}
 }
 
-// Close writes the rest of the tables, without that of captures.
+// Close writes the remaining rows of all tables except the table of captures.
 func (s *Sink) Close() error {
 	s.laps.end()
-	_ = s.match.Close() // never fails
+	_ = s.match.Close() // it never returns an error
 	all := s.match.Matches()
 	for _, t := range modelTables() {
 		r := s.table(t.Table, fewRows)
@@ -240,11 +242,12 @@ func (s *Sink) Rows() map[string]int64 {
 	return n
 }
 
-// Tally returns the counts of the records. The caller fills in those that only
+// Tally returns the counts of the records. The caller sets the counts that only
 // the reader of the capture knows.
 func (s *Sink) Tally() *measure.Tally { return &s.tally }
 
-// WriteCapture writes the table of captures, which has one row. It comes last.
+// WriteCapture writes the table of captures, which has one row. It must be
+// called last.
 func (s *Sink) WriteCapture(c *Capture) error {
 	w, err := s.opts.Create(Captures)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Not part of the library: package tables writes records as typed tables, in
-// Parquet or CSV, for engines that read many captures at once. The columns
-// follow from the table of keys and from the descriptions of the messages.
+// Not part of the library: package tables writes records as typed tables in
+// Parquet or CSV, for engines that read many captures at once. The columns are
+// derived from the table of keys and the descriptions of the messages.
 package tables
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Schema counts the changes of tables and their columns. Captures with tables of
-// another number are written again.
+// Schema is the version of the tables and their columns. Captures whose tables
+// have another version are written again.
 const Schema = 3
 
 // A Type is the type of a column.
 type Type uint8
 
-// The types.
+// The types of columns.
 const (
-	Int    Type = iota // 64 bits with sign
+	Int    Type = iota // 64 bits, signed
 	Float              // 32 bits
 	Double             // 64 bits
 	Bool
@@ -28,7 +28,7 @@ const (
 	Time // microseconds since 1970, UTC
 )
 
-// String returns the type in SQL.
+// String returns the name of the type in SQL.
 func (t Type) String() string {
 	return [...]string{Int: "BIGINT", Float: "FLOAT", Double: "DOUBLE", Bool: "BOOLEAN", Text: "VARCHAR", Time: "TIMESTAMP"}[t]
 }
@@ -39,7 +39,7 @@ type Column struct {
 	Type Type
 	Doc  string
 	List bool // each value is a list
-	Full bool // no value is absent: 0, false or an empty text takes its place
+	Full bool // no value is absent: a missing value is 0, false or an empty text
 }
 
 // of returns a column.
@@ -60,7 +60,7 @@ func (c *Column) SQL() string {
 
 // A Table is a table with its columns.
 type Table struct {
-	Name    string // path of its folder: updates, messages/Chat
+	Name    string // path of its folder, such as updates or messages/Chat
 	Doc     string
 	Columns []Column
 }
@@ -80,9 +80,9 @@ const (
 // captureColumn is the last column of every table.
 const captureColumn = "capture"
 
-// Tables returns all tables of a catalogue, nil for that of the game. Each
-// capture has those without a slash in their names, and one for each message that
-// it holds.
+// Tables returns all tables of a catalogue. If c is nil, it uses the catalogue
+// of the original game. Each capture has all tables without a slash in their
+// names, and the tables of the messages that it contains.
 func Tables(c *decode.Catalog) []Table {
 	if c == nil {
 		c = msg.Catalog()

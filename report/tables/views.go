@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// views are the views that both engines understand.
+// views are views in SQL that both engines accept.
 //
 //go:embed views.sql
 var views string
 
-// Views writes the tables at a path and the views on them as SQL for an engine:
-// duckdb or clickhouse. The path is a folder, or its URL on object storage.
+// Views writes SQL that defines the tables at a path and views on them. The
+// engine is duckdb or clickhouse. The path is a folder, or its URL in object
+// storage.
 func Views(w io.Writer, engine, path string, names []string) error {
 	for _, name := range names {
 		files := "'" + strings.ReplaceAll(path+"/"+name+"/*/part.parquet", "'", "''") + "'"

@@ -6,27 +6,27 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// A visitor puts the fields of a message into the open row of its table.
+// A visitor sets the columns of a table's open row to the fields of a message.
 type visitor struct {
 	t       *rows
 	record  *dissect.Record
 	at      *node
-	next    int // leaf that is likely the next
-	skip    int // open groups that are not in the plan
-	element int // of the list, -1 outside
+	next    int // index of the leaf that is expected next
+	skip    int // number of open groups that are not in the plan
+	element int // index of the list element, -1 outside a list
 	json    display.JSON
-	depth   int // groups in the open JSON, 0 for none
+	depth   int // number of open groups in the JSON, 0 for none
 	values  display.Presenter
 	text    []byte
 	viewer  decode.Viewer
 
-	rows  *rows  // of elements that are rows of their own
-	outer *rows  // t, while such an element is open
-	list  *node  // its list
-	fill  func() // fills the header of such a row
+	rows  *rows  // table of elements that have their own rows
+	outer *rows  // the value of t outside such an element
+	list  *node  // list with such elements
+	fill  func() // sets the header of such a row
 }
 
-// show fills the open row of t with the message of r.
+// show sets the columns of t's open row to the message of r.
 func (v *visitor) show(t *rows, p *plan, elements *rows, r *dissect.Record) {
 	v.t, v.record, v.at, v.next, v.skip, v.element, v.depth, v.rows, v.outer = t, r, p.root, 0, 0, -1, 0, elements, nil
 	r.Visit(&v.viewer, v)
@@ -116,7 +116,7 @@ func (v *visitor) Field(f *decode.Field) {
 		return
 	}
 	leaves := v.at.leaves
-	for i := range leaves { // most come in the order of the plan
+	for i := range leaves { // most fields come in the order of the plan
 		at := v.next + i
 		if at >= len(leaves) {
 			at -= len(leaves)
@@ -132,7 +132,8 @@ func (v *visitor) Field(f *decode.Field) {
 	}
 }
 
-// set sets a column to an item, or within a list the element of its list.
+// set sets a column to an item. In a list it sets the current element of the
+// column's list.
 func (v *visitor) set(column int, it *display.Item) {
 	if v.element < 0 {
 		v.t.put(column, it)
@@ -155,9 +156,9 @@ func (v *visitor) leaf(l *leaf, f *decode.Field) {
 	}
 }
 
-// shares sets the column of an array of shares of 255.
+// shares sets the column to the values of an array of shares of 255.
 func (v *visitor) shares(l *leaf, column int, f *decode.Field) {
-	if !l.array { // within a list
+	if !l.array { // the field is inside a list
 		v.text = v.values.AppendJSON(v.text[:0], f, display.Whole, v.record)
 		v.set(column, &display.Item{Type: decode.TypeText, Text: v.text})
 		return
