@@ -15,26 +15,26 @@ const (
 	batchBytes     = 128 << 10
 )
 
-// A Batch holds copies of datagrams on their way to a pipeline, and deciphers
-// all of them at once. Its zero value is empty.
+// A Batch has copies of datagrams on their way to a pipeline, and deciphers all
+// of them at once. Its zero value is empty.
 //
 // Once deciphered, and until it is refilled, a batch may be pushed into any
 // number of pipelines, also concurrently.
 type Batch struct {
 	n         int
 	datagrams [batchDatagrams]Datagram
-	src, dst  [batchDatagrams][]byte // source and destination of deciphering; empty for other traffic
+	src, dst  [batchDatagrams][]byte // source and destination of deciphering, empty for other traffic
 	used      int                    // bytes of data
-	data      []byte                 // the payloads, one after another
-	clear     []byte                 // the same, deciphered
+	data      []byte                 // the payloads, joined
+	clear     []byte                 // the deciphered payloads, joined
 }
 
-// ciphers are shared by all batches: the one that deciphered the batch before is
-// still in the processor's caches.
+// ciphers are shared by all batches, since the one that deciphered the last
+// batch is still in the processor's caches.
 var ciphers = sync.Pool{New: func() any { return new(cipher.Batch) }}
 
 // Add copies a datagram to the end of the batch. It reports whether there was
-// room; an empty batch has room for any datagram.
+// room. An empty batch has room for any datagram.
 func (b *Batch) Add(d *Datagram) bool {
 	i, at, payload := b.n, b.used, d.Payload
 	n := at + len(payload)
@@ -63,10 +63,11 @@ func (b *Batch) Add(d *Datagram) bool {
 // Len returns the number of datagrams.
 func (b *Batch) Len() int { return b.n }
 
-// Last returns the last datagram; there must be one.
+// Last returns the last datagram. There must be one.
 func (b *Batch) Last() *Datagram { return &b.datagrams[b.n-1] }
 
-// Reset empties the batch. It keeps its memory unless that is unusually large.
+// Reset empties the batch. It keeps its memory unless that is exceptionally
+// large.
 func (b *Batch) Reset() {
 	b.n, b.used = 0, 0
 	if len(b.data) > batchBytes {
@@ -75,10 +76,10 @@ func (b *Batch) Reset() {
 }
 
 // Decipher deciphers the datagrams that look like the game's. It skips others,
-// which may be large; if one belongs to the game after all, the pipeline
-// deciphers it.
+// which may be large. If one of them belongs to the game after all, the
+// pipeline deciphers it.
 func (b *Batch) Decipher() {
-	if b.n == 1 { // there is nothing to share
+	if b.n == 1 { // a batch of one gains nothing
 		b.dst[0] = cipher.Decrypt(b.dst[0][:0], b.src[0])
 		return
 	}
@@ -88,17 +89,18 @@ func (b *Batch) Decipher() {
 }
 
 // likelyGame reports whether the first message of a payload has a type of the
-// game. By chance, three of a hundred other payloads have one.
+// game. About 3 % of other payloads also have one by chance.
 func likelyGame(p []byte) bool {
 	return len(p) > 2 && p[0] != '\\' && transport.Known(transport.Type(cipher.FirstType(p)))
 }
 
-// PushBatch is Push for all datagrams of a deciphered batch.
+// PushBatch works as Push for all datagrams of a deciphered batch.
 func (p *Pipeline) PushBatch(b *Batch, emit func(*Record) error) error {
 	return p.PushPart(b, 0, b.n, emit)
 }
 
-// PushPart is PushBatch for the datagrams from one index up to another.
+// PushPart works as PushBatch for the datagrams with indices from from up to,
+// but not including, to.
 func (p *Pipeline) PushPart(b *Batch, from, to int, emit func(*Record) error) error {
 	defer p.doubles.settle()
 	for i := from; i < to; i++ {

@@ -44,7 +44,7 @@ func (r *Record) Clone() *Record {
 	return &c
 }
 
-// A numbered is a player number.
+// A numbered is a player number and its numbering.
 type numbered struct {
 	by decode.Number
 	n  int64
@@ -95,7 +95,7 @@ func (f *frozen) ShipOf(id wire.ObjectID) (at wire.ObjectID, ok bool) {
 	return o.ship, o.known
 }
 
-// readAgain re-reads the message of the record from a copy of its bytes.
+// readAgain decodes the message of the record from a copy of its bytes.
 func (r *Record) readAgain(fields []byte) decode.Message {
 	d := decode.NewDecoder()
 	if r.fieldsAt == 0 {
@@ -112,7 +112,7 @@ func (r *Record) readAgain(fields []byte) decode.Message {
 	return d.ReadAs(r.Spec, fields, r.Layout, &env).Message
 }
 
-// then is the environment of the record's first decoding.
+// then is the Env of the record's first decoding.
 type then struct {
 	class *ship.Class
 	base  wire.Vec3
@@ -125,8 +125,8 @@ func (t *then) Ship(wire.ObjectID) *ship.Class { return t.class }
 // Base implements [decode.Env].
 func (t *then) Base(wire.ObjectID) (wire.Vec3, bool) { return t.base, t.known }
 
-// Clone returns a pipeline that goes on from here like p, with its options. It
-// shares only constant data with p, and neither notices the other.
+// Clone returns a pipeline in the same state and with the same options as p.
+// The two share only constant data and are independent of each other.
 func (p *Pipeline) Clone() *Pipeline {
 	c := New(p.cfg)
 	c.table = p.table.Clone()
@@ -140,8 +140,8 @@ func (p *Pipeline) Clone() *Pipeline {
 	return c
 }
 
-// Memory returns about how many bytes a clone of the pipeline takes.
+// Memory returns the approximate size in bytes of a clone of the pipeline.
 func (p *Pipeline) Memory() int {
-	const itself = 64 << 10 // with its decoders
+	const itself = 64 << 10 // bytes for the pipeline and its decoders
 	return itself + p.table.Memory() + p.doubles.memory()
 }

@@ -10,61 +10,63 @@ import (
 	"unsafe"
 )
 
-// Networks deliver some datagrams twice, and a capture of two interfaces holds
-// the datagrams that pass both twice. Only a part of the messages have numbers
-// by which receivers recognise repetitions, so the pipeline compares datagrams.
+// Networks deliver some datagrams twice, and a capture of two interfaces has
+// each datagram that passes both of them twice. Only some messages have numbers
+// by which receivers recognise repetitions, so the pipeline compares whole
+// datagrams.
 
-// doubleTime is how much later the double of a datagram comes at most. Clocks
-// round, so a little is added to 50 ms.
+// doubleTime is the longest time between a datagram and its double: 50 ms, and
+// a little for the rounding of clocks.
 const doubleTime = 50*time.Millisecond + 10*time.Microsecond
 
-// Limits of the datagrams that are compared. If more come within doubleTime,
-// the doubles of the oldest are not recognised.
+// Limits of the comparison. If more come within doubleTime, the doubles of the
+// oldest are not recognised.
 const (
-	maxSightings = 4096 // of half of them
-	places       = 1024 // in their table
-	maxAlike     = 64   // sightings with the same place in the table that are looked at
+	maxSightings = 4096 // maximum number of sightings in each half
+	places       = 1024 // size of the hash table of a half
+	maxAlike     = 64   // how many sightings with the same place in the table are compared
 )
 
-// doubles holds the datagrams of the last 50 ms, in two halves: the older half
-// is dropped as a whole. A hash of 64 bits stands for a datagram that is gone: its
-// seed is random, so that nobody can make two datagrams with the same one. Most of
-// a batch need none, as they are too old at its end.
+// doubles holds the datagrams of the last 50 ms, in two halves, of which the
+// older one is dropped as a whole. Once a datagram's memory is reused, it is
+// represented by a 64-bit hash. The hash has a random seed, so that an attacker
+// cannot make datagrams with equal hashes. Most datagrams of a batch need no
+// hash, since they are too old at its end.
 type doubles struct {
 	seed       maphash.Seed
-	at         int64  // time of the datagram of the last call of find
-	key        uint64 // of that datagram
-	compares   bool   // it can be told from another one that says the same
+	at         int64  // time of the datagram in the last call of find
+	key        uint64 // its key
+	compares   bool   // the datagram of that call can be compared: its time and source are known
 	young, old sightings
 }
 
-// sightings are datagrams, found by their key.
+// sightings are datagrams, which can be found by their key.
 type sightings struct {
-	begun   int64          // time of the first
-	latest  [places]uint16 // by key
+	begun   int64          // time of the first sighting
+	latest  [places]uint16 // index of the latest sighting at each place, plus one
 	all     []sighting
-	settled int // how many of them have a hash, at least
+	settled int // at least this many of all have a hash
 }
 
-// A sighting is a datagram that was seen. The places in latest and before are
-// indices in all, plus one.
+// A sighting is a datagram that was seen.
 type sighting struct {
-	d      *Datagram // while it is valid
-	hash   uint64    // of d afterwards
+	d      *Datagram // nil once it is no longer valid
+	hash   uint64    // hash of d, set before d becomes invalid
 	key    uint64
 	at     int64
-	frame  int // of the first, if it is a double
+	frame  int // frame of the datagram, or of the first one if it is a double
 	id     uint16
-	before uint16 // the last sighting with the same place in the table
+	before uint16 // index of the previous sighting with the same place in the table, plus one
 }
 
-// find returns the frame of the datagram that d doubles, or 0: it has the same
-// addresses and bytes and is at most doubleTime older. IP ids tell apart what a
-// sender said twice, unless one is 0. Nothing tells it apart in logs, which have
-// no ids, and without times. plain is the deciphered datagram, which is in the
-// processor's caches already, unlike d's payload.
+// find returns the frame of the datagram that d doubles, or 0 if there is none.
+// A double has the same addresses and bytes and comes at most doubleTime later.
+// Different IP ids mean that the sender sent the same bytes twice, unless one
+// of the ids is 0. Datagrams of logs, which have no ids, and datagrams without
+// times are never doubles. The argument plain is the deciphered datagram: it is
+// in the processor's caches, unlike d's payload.
 func (t *doubles) find(d *Datagram, plain []byte, at int64) (frame int) {
-	const hundredths = 2 // of a second
+	const hundredths = 2 // decimals of a second that times must have
 	if t.compares = d.WireLen > 0 && d.Number > 0 && d.Digits >= hundredths && !d.Time.IsZero(); !t.compares {
 		return 0
 	}
@@ -79,7 +81,7 @@ func (t *doubles) find(d *Datagram, plain []byte, at int64) (frame int) {
 		}
 		if s := t.among(g, d, last); s != nil {
 			frame = s.frame
-			if s.id == d.IPID && s.id != 0 { // beyond doubt: another double may come later than the first time allows
+			if s.id == d.IPID && s.id != 0 { // certainly a double, so a further double may follow this one by doubleTime
 				t.keep(d, frame)
 			}
 			return frame
@@ -88,8 +90,8 @@ func (t *doubles) find(d *Datagram, plain []byte, at int64) (frame int) {
 	return 0
 }
 
-// keep keeps the datagram that find was asked about last, with the frame that it
-// doubles or its own.
+// keep remembers the datagram of the last call of find. The argument frame is
+// the frame that it doubles, or its own.
 func (t *doubles) keep(d *Datagram, frame int) {
 	if !t.compares {
 		return
@@ -104,12 +106,12 @@ func (t *doubles) keep(d *Datagram, frame int) {
 	}
 	y.all = y.all[:n+1]
 	place := &y.latest[t.key%places]
-	s := &y.all[n] // set field by field, which takes half the time of a copy
+	s := &y.all[n] // setting field by field takes half the time of a copy
 	s.d, s.key, s.at, s.frame, s.id, s.before = d, t.key, t.at, frame, d.IPID, *place
 	*place = uint16(n + 1)
 }
 
-// turn makes the young sightings the old ones.
+// turn makes the young half the old one.
 func (t *doubles) turn() {
 	t.young, t.old = t.old, t.young
 	y := &t.young
@@ -119,8 +121,8 @@ func (t *doubles) turn() {
 	}
 }
 
-// among returns the sighting that d doubles, or nil. i is the latest with the same
-// place in the table.
+// among returns the sighting that d doubles, or nil. The argument i is the
+// latest sighting with the same place in the table.
 func (t *doubles) among(g *sightings, d *Datagram, i uint16) *sighting {
 	for n := 0; i > 0 && n < maxAlike; n++ {
 		s := &g.all[i-1]
@@ -147,7 +149,7 @@ func hashOf(seed maphash.Seed, d *Datagram) uint64 {
 		src, dst netip.AddrPort
 		full     int
 	}
-	const direct = 128 // bytes, of which maphash makes no copy
+	const direct = 128 // maphash makes no copy of so many bytes
 	sum := maphash.Comparable(seed, rest{d.Src, d.Dst, d.Full})
 	for b := range slices.Chunk(d.Payload, direct) {
 		sum = bits.RotateLeft64(sum, 1) ^ maphash.Bytes(seed, b)
@@ -155,7 +157,8 @@ func hashOf(seed maphash.Seed, d *Datagram) uint64 {
 	return sum
 }
 
-// settle makes the hashes of all datagrams, which will not be valid any more.
+// settle computes the hashes of all datagrams, since the datagrams are about to
+// become invalid.
 func (t *doubles) settle() {
 	for _, g := range [...]*sightings{&t.young, &t.old} {
 		for ; g.settled < len(g.all); g.settled++ {
@@ -182,7 +185,7 @@ func keyOf(d *Datagram, b []byte) uint64 {
 	return high ^ low
 }
 
-// clone returns a copy that shares nothing with t.
+// clone returns an independent copy.
 func (t *doubles) clone() doubles {
 	t.settle()
 	c := *t
@@ -190,7 +193,7 @@ func (t *doubles) clone() doubles {
 	return c
 }
 
-// memory returns how many bytes a clone takes besides itself.
+// memory returns the size in bytes of a clone, without the struct.
 func (t *doubles) memory() int {
 	return (len(t.young.all) + len(t.old.all)) * int(unsafe.Sizeof(sighting{}))
 }

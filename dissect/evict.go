@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An aside is a record of an eviction. It belongs to no message.
+// An aside is a record of an eviction. It has no message.
 type aside struct {
 	rec      Record
 	datagram Datagram
@@ -50,8 +50,8 @@ func (p *Pipeline) flush(c *session.Conversation, d *Datagram, why error, when s
 	c.Flush(func(s session.Side, g fragment.Group) { p.evictedFragments(c, s, d, &g, why, when) })
 }
 
-// evictedFragments queues the record of an evicted group of fragments. Without
-// a datagram that caused the eviction, the record describes only the group.
+// evictedFragments queues the record of an evicted group of fragments. If no
+// datagram caused the eviction, the record describes only the group.
 func (p *Pipeline) evictedFragments(c *session.Conversation, s session.Side, d *Datagram, g *fragment.Group, why error, when string) {
 	at := Datagram{Number: g.Last}
 	if d != nil {
@@ -73,12 +73,12 @@ func (p *Pipeline) evictedFragments(c *session.Conversation, s session.Side, d *
 	p.asides.add(at, r, "incomplete")
 }
 
-// evictedConversation queues the record of the conversation evicted for the one
-// that d begins.
+// evictedConversation queues the record of a conversation that was evicted to
+// make room for the one that d begins.
 func (p *Pipeline) evictedConversation(c *session.Conversation, d *Datagram) {
 	host, client, _ := c.Addresses()
 	// Hostile traffic can cause many of these, and fmt would take half of the
-	// time.
+	// running time.
 	text := append(p.text[:0], ErrEvicted.Error()...)
 	text = client.AppendTo(append(text, ": the conversation between "...))
 	text = host.AppendTo(append(text, " and "...))

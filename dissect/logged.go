@@ -6,7 +6,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// pushLogged is Push for a message of a log that holds no datagrams.
+// pushLogged is Push for a message in a log that does not contain datagrams.
 func (p *Pipeline) pushLogged(d *Datagram, emit func(*Record) error) error {
 	p.stats.Datagrams++
 	if len(p.cfg.Ports) > 0 && !p.wanted(d) {
@@ -25,13 +25,14 @@ func (p *Pipeline) pushLogged(d *Datagram, emit func(*Record) error) error {
 		return n.malformed(0, 0, rest, err)
 	}
 	n.findSide(n.peerBy(&m))
-	if d.Full == packet.FullUnknown { // the log went on with other memory
+	if d.Full == packet.FullUnknown { // the log continued with other memory after the message
 		rest = nil
 	}
 	return n.transportMessage(&m, rest)
 }
 
-// peerOf returns the peer id by which the sender of a form is recognised.
+// peerOf returns the peer id that identifies the sender of messages in a form
+// of log.
 func peerOf(f packet.Form) uint8 {
 	if f == packet.FromHost {
 		return transport.HostPeer
@@ -39,8 +40,9 @@ func peerOf(f packet.Form) uint8 {
 	return transport.UnassignedPeer
 }
 
-// peerBy returns the peer id by which the sender of a message is recognised that
-// only one side sends, and otherwise 0, by which none is.
+// peerBy returns the peer id that identifies the sender of a message, if only
+// hosts or only clients send it. Otherwise it returns 0, which identifies no
+// sender.
 func (p *pass) peerBy(m *transport.Message) uint8 {
 	spec := transport.SpecFor(m)
 	if m.Type == transport.Standard && !m.Fragment && len(m.Body) > 0 {

@@ -15,25 +15,25 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A pass takes one datagram through the pipeline. It holds the datagram, its
+// A pass takes one datagram through the pipeline. It has the datagram, its
 // conversation, and the record of the current message.
 type pass struct {
 	*Pipeline
 	d          *Datagram
-	at         time.Time             // of d, by the pipeline's clock
-	nanos      int64                 // the same, in nanoseconds since 1970
-	c          *session.Conversation // nil for GameSpy without one
-	side       session.Side          // of the sender
+	at         time.Time             // time of d by the pipeline's clock
+	nanos      int64                 // the same time in nanoseconds since 1970
+	c          *session.Conversation // nil for GameSpy datagrams without a conversation
+	side       session.Side          // side of the sender
 	plain      []byte                // the deciphered datagram
-	oneMessage bool                  // d holds only one
+	oneMessage bool                  // d has only one message
 	emit       func(*Record) error
 
 	rec     Record
-	from    session.Origin // of rec
-	sighted bool           // from belongs to the next message
-	notes   []Note         // of rec; notes from before its message began are kept
+	from    session.Origin // origin of rec
+	sighted bool           // from is about the next message
+	notes   []Note         // notes of rec, and before its message begins, notes for it
 
-	doubleOf   int // frame of the datagram that this one doubles, 0 if it is new
+	doubleOf   int // frame of the datagram that this one doubles, 0 if it doubles none
 	doubleNote [1]Note
 }
 
@@ -68,8 +68,8 @@ func (p *pass) gameSpy() error {
 	return p.emit(r)
 }
 
-// damaged makes the record of a datagram with addresses that are new and not to
-// be trusted.
+// damaged makes the record of a datagram whose header is damaged and whose
+// addresses are new, so that they cannot be trusted.
 func (p *pass) damaged() error {
 	r := &p.rec
 	*r = Record{
@@ -93,8 +93,8 @@ func dirOf(c *session.Conversation, s session.Side) Dir {
 	return ToHost
 }
 
-// findSide determines the sender's side from its peer id: 1 is the host's, all
-// others are clients'.
+// findSide determines the sender's side from its peer id. Peer id 1 belongs to
+// the host, and all others belong to clients.
 func (p *pass) findSide(peer uint8) {
 	s, known := p.c.SideOf(p.d.Src)
 	if !known {
@@ -106,7 +106,7 @@ func (p *pass) findSide(peer uint8) {
 		case peer == transport.HostPeer:
 			host = p.d.Src
 		case !transport.PlausiblePeer(peer):
-			return // this datagram gives no evidence
+			return // this datagram has no evidence
 		}
 		if gone := p.c.SetHost(host); gone.IsValid() {
 			p.note("evicted", fmt.Sprintf("the state of the game at %v is evicted, the least recently used of more than %d games", gone, p.cfg.Limits.Games))
@@ -192,8 +192,8 @@ func (p *pass) describe(r *Record) {
 	}
 }
 
-// message completes the record of a transport message, which already has its
-// header and place, and emits it.
+// message completes the record of a transport message, whose header and place
+// are set, and emits it.
 func (p *pass) message(body []byte) error {
 	r := &p.rec
 	h := &r.Transport
@@ -206,7 +206,8 @@ func (p *pass) message(body []byte) error {
 	if h.Type == transport.Connect && p.side == session.Client {
 		p.connect(body)
 	}
-	// The number of a challenge is made up: the messages before it are not missing.
+	// The host makes up the number of a challenge, so no messages are missing
+	// before it.
 	challenge := p.side == session.Host && h.Type == transport.Standard && msg.IsChallenge(body)
 	if h.HasSeq && h.Type != transport.Acknowledge && !challenge {
 		p.number()
@@ -283,7 +284,7 @@ func (p *pass) finish() error {
 }
 
 // markDouble marks the record of a datagram that doubles an earlier one, and
-// reports whether it does.
+// reports whether the datagram is a double.
 func (p *pass) markDouble() bool {
 	if p.doubleOf == 0 {
 		return false
@@ -296,7 +297,7 @@ func (p *pass) markDouble() bool {
 // note adds a note to the current record, or to the next one if there is none.
 func (p *pass) note(code, text string) { p.notes = append(p.notes, Note{Code: code, Text: text}) }
 
-// shape takes the form of a transport message as evidence for the sender's
+// shape uses the form of a transport message as evidence of the sender's
 // dialect.
 func (p *pass) shape() {
 	if d, by, why := session.OfShape(p.side, &p.rec.Transport); d != decode.Undecided {
@@ -466,7 +467,7 @@ func (p *pass) origin(from session.Origin) {
 	r.First = from.CopyOf == 0
 }
 
-// chat determines the origin of a line of chat.
+// chat determines the author of a line of chat.
 func (p *pass) chat(spec *decode.Spec) {
 	switch m := p.rec.Message.(type) {
 	case *msg.Chat:
@@ -485,7 +486,7 @@ func (p *pass) hash(m *msg.StateUpdate) {
 	}
 }
 
-// evidence takes a message as evidence for its sender's dialect.
+// evidence uses a message as evidence of its sender's dialect.
 func (p *pass) evidence(spec *decode.Spec) {
 	if spec.HostDialect != decode.Undecided && p.side == session.Host {
 		p.decide(spec.HostDialect, session.Form, fmt.Sprintf("it sends %s, which only such hosts do", spec.Name))
@@ -498,13 +499,13 @@ func (p *pass) evidence(spec *decode.Spec) {
 			p.decide(decode.OpenBC, session.Form, "it sends scores before the client is ready")
 		}
 	case msg.OpMissionInit:
-		if p.side == session.Host && p.c.Unscored() && p.rec.Gap == 0 { // scores would be directly before it
+		if p.side == session.Host && p.c.Unscored() && p.rec.Gap == 0 { // if there were scores, they would come directly before this message
 			p.decide(decode.Stock, session.Form, "")
 		}
 	}
 }
 
-// take puts the result of decoding into the record.
+// take stores the result of decoding in the record.
 func (p *pass) take(res decode.Result, fields []byte, at int) {
 	r := &p.rec
 	r.SetMessage(res, fields, at)

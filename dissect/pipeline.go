@@ -25,30 +25,30 @@ func DefaultLimits() Limits { return session.DefaultLimits() }
 
 // A Config holds the options of a pipeline.
 type Config struct {
-	// Ports are the host ports. If set, all UDP traffic of these ports and no
-	// other counts as the game's; otherwise the game's traffic is detected by
-	// content on any port.
+	// Ports are the host ports. If set, all UDP traffic of these ports counts as
+	// the game's, and no other traffic does. If empty, the game's traffic is
+	// detected by content on any port.
 	Ports []uint16
-	// Dialect, unless Undecided, applies to every sender.
+	// Dialect is the dialect of every sender, unless it is Undecided.
 	Dialect decode.Dialect
-	// Ships, if not nil, is the class of ships of unknown class.
+	// Ships, if not nil, is the class of all ships whose class is unknown.
 	Ships *ship.Class
-	// Clear makes datagrams count as deciphered already.
+	// Clear tells that datagrams are already deciphered.
 	Clear bool
-	// Catalog holds the game messages; nil means the stock catalogue.
+	// Catalog has the game messages. Nil means the stock catalogue.
 	Catalog *decode.Catalog
-	// Limits bound the state; zero values mean DefaultLimits.
+	// Limits bound the state. Zero values mean DefaultLimits.
 	Limits Limits
 }
 
 // Stats count a pipeline's input.
 type Stats struct {
-	Datagrams     int // all
-	Other         int // not of the game: skipped
-	Conversations int // of the game
+	Datagrams     int // all datagrams
+	Other         int // datagrams of other traffic, which were skipped
+	Conversations int // conversations of the game
 	Evicted       int // evicted conversations
-	Forgotten     int // reliable messages dropped by the limits of transport.Tracker within a minute, so that a retransmission would not be recognised
-	Malformed     int // malformed records, except for truncated ones
+	Forgotten     int // reliable messages that the limits of transport.Tracker dropped within a minute, so that a retransmission would not be recognised
+	Malformed     int // malformed records, except for those truncated by the capture
 }
 
 // A Pipeline turns datagrams into records. It is not safe for concurrent use.
@@ -95,14 +95,16 @@ func New(cfg Config) *Pipeline {
 	return p
 }
 
-// longestStep is the longest that all hosts and clients can be silent. A longer one
-// is a clock that was set, and what was sent before it may be sent again.
+// longestStep is the longest time for which all hosts and clients can be
+// silent. A longer step means that the clock was set, so that retransmissions
+// of messages before the step may follow it.
 const longestStep = 10 * time.Second
 
 // Stats returns the counts so far.
 func (p *Pipeline) Stats() Stats { return p.stats }
 
-// The reasons why a record is not understood, besides the errors of the layers.
+// The reasons why a record is not understood, in addition to the errors of the
+// layers.
 var (
 	ErrCut      = errors.New("the capture holds only a part of the datagram")
 	ErrOpcode   = errors.New("unknown opcode")
@@ -119,8 +121,8 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 	return p.push(d, nil, emit)
 }
 
-// push is Push for a datagram that may already be deciphered; otherwise plain
-// is empty, as for GameSpy.
+// push is Push for a datagram that may already be deciphered. If it is not, or
+// for GameSpy, plain is empty.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
 	if !d.Form.Whole() {
 		return p.pushLogged(d, emit)
@@ -131,7 +133,7 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 		p.stats.Other++
 		return nil
 	}
-	text := len(plain) == 0 && d.Payload[0] == '\\' // if it is deciphered, the payload stays out of this processor's caches
+	text := len(plain) == 0 && d.Payload[0] == '\\' // if plain is given, do not load the payload into this processor's caches
 	c, clear := p.table.Lookup(d.Src, d.Dst), p.isClear(d)
 	if c == nil && anyPort && !clear && !text && !maybeGame(d.Payload) {
 		p.stats.Other++
@@ -167,8 +169,8 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 	return p.begin(d, at, nanos, c, plain, emit).datagram()
 }
 
-// double emits the records of a datagram that doubles an earlier one, of the
-// given frame. The state of the session stays as it is.
+// double emits the records of a datagram that doubles an earlier one. The
+// argument frame is the earlier one's frame. The state of the session does not change.
 func (p *Pipeline) double(d *Datagram, c *session.Conversation, plain []byte, emit func(*Record) error, frame int) error {
 	n := &p.now
 	n.d, n.c, n.side, n.plain, n.emit = d, c, session.Client, plain, emit
@@ -184,16 +186,15 @@ func (p *Pipeline) double(d *Datagram, c *session.Conversation, plain []byte, em
 	return n.datagram()
 }
 
-// isClear reports whether a datagram is deciphered already.
+// isClear reports whether a datagram is already deciphered.
 func (p *Pipeline) isClear(d *Datagram) bool { return d.Form == packet.Clear || p.cfg.Clear }
 
-// plainOf returns the deciphered datagram; plain is that already, if it is not
-// empty.
+// plainOf returns the deciphered datagram. If plain is not empty, that is it.
 func (p *Pipeline) plainOf(d *Datagram, plain []byte) []byte {
 	switch {
 	case p.isClear(d):
-		// A copy, since whoever has the datagram may change it before the records are
-		// no longer needed.
+		// Copy the payload, since the owner of the datagram may change it while
+		// records are still used.
 		p.own = append(p.own[:0], d.Payload...)
 	case len(plain) > 0:
 		return plain
@@ -211,8 +212,7 @@ func (p *Pipeline) Flush(emit func(*Record) error) error {
 	return p.asides.drain(emit)
 }
 
-// headers count the datagrams of the game with sound IP headers, and those with
-// damaged ones.
+// headers count the game's datagrams with correct and with damaged IP headers.
 type headers struct{ sound, damaged int }
 
 func (h *headers) take(d *Datagram) {
@@ -223,18 +223,17 @@ func (h *headers) take(d *Datagram) {
 	}
 }
 
-// tell reports whether checksums tell a damaged header: where they are often
-// wrong, somebody changed the addresses without them.
+// tell reports whether a wrong checksum means a damaged header. Where checksums
+// are often wrong, something has changed the addresses and not the checksums.
 func (h *headers) tell() bool {
 	const often = 4
 	return h.sound > often*h.damaged
 }
 
-// wanted reports whether the datagram is from or to one of the configured
-// ports.
+// wanted reports whether one of the datagram's ports is configured.
 func (p *Pipeline) wanted(d *Datagram) bool {
 	if d.WireLen == 0 && (d.Src.Addr().IsUnspecified() || d.Dst.Addr().IsUnspecified()) {
-		return true // a log does not tell its own port
+		return true // a log does not contain its writer's port
 	}
 	return slices.Contains(p.cfg.Ports, d.Src.Port()) || slices.Contains(p.cfg.Ports, d.Dst.Port())
 }
@@ -246,7 +245,7 @@ func maybeGame(p []byte) bool {
 
 // open starts a conversation, and may evict another one.
 func (p *Pipeline) open(d *Datagram, at time.Time) *session.Conversation {
-	p.table.Rest(at) // whoever comes again and again from other addresses takes little memory
+	p.table.Rest(at) // a client that keeps coming from new addresses must not use much memory
 	c, evicted := p.table.Open(d.Src, d.Dst)
 	p.stats.Conversations++
 	if evicted != nil {

@@ -14,12 +14,13 @@ import (
 )
 
 // File yields the records of a capture file or a log, or of standard input if
-// the name is "-". A record is valid until the next one is yielded; Clone keeps
-// it. If the file cannot be read to its end, the last pair holds the error and
-// no record.
+// the name is "-". A record is valid until the next one is yielded. Clone it to
+// keep it. If the file cannot be read to its end, the last pair has the error
+// and no record.
 func File(name string) iter.Seq2[*Record, error] { return Files(Config{}, name) }
 
-// Files is File for several files, which are merged by time, with options.
+// Files works as File for several files, which are merged by time, and takes
+// options.
 func Files(cfg Config, names ...string) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		src, err := capture.OpenAll(names, os.Stdin)
@@ -27,13 +28,13 @@ func Files(cfg Config, names ...string) iter.Seq2[*Record, error] {
 			yield(nil, err)
 			return
 		}
-		defer func() { _ = src.Close() }() // nothing was written
+		defer func() { _ = src.Close() }() // errors do not matter, since nothing was written
 		Read(cfg, src)(yield)
 	}
 }
 
-// Read yields the records of a source, such as a live capture, which it does
-// not close.
+// Read yields the records of a source, such as a live capture. It does not
+// close the source.
 func Read(cfg Config, src packet.Source) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		ended, err := New(cfg).PushAll(src, func(r *Record) error {
@@ -49,16 +50,17 @@ func Read(cfg Config, src packet.Source) iter.Seq2[*Record, error] {
 }
 
 // Packets yields the records of packets from any source that programs with
-// gopacket use: a pcap.Handle, an afpacket.TPacket, a pcapgo.Reader or one of
-// your own. The handle's LinkType tells how packets begin; for link types above
-// 255 call [capture.FromPackets] and Read.
+// gopacket use: a pcap.Handle, an afpacket.TPacket, a pcapgo.Reader or your
+// own. The argument link, such as the handle's LinkType, tells how packets
+// begin. For link types above 255 call [capture.FromPackets] and Read.
 func Packets(cfg Config, src gopacket.PacketDataSource, link layers.LinkType) iter.Seq2[*Record, error] {
 	return Read(cfg, capture.FromPackets(src, uint16(link)))
 }
 
-// PushAll pushes all datagrams of a source and flushes the pipeline, also if
-// the source can't be read to its end: ended tells why, nil for the end of the
-// source. err is an error of emit, which ends the reading.
+// PushAll pushes all datagrams of a source and flushes the pipeline, even if
+// the source cannot be read to its end. The result ended tells why reading
+// ended, and is nil at the end of the source. The result err is an error of
+// emit, and ends the reading.
 func (p *Pipeline) PushAll(src packet.Source, emit func(*Record) error) (ended, err error) {
 	for b, end := range Batches(src, BatchOptions{}) {
 		if ended = end; end != nil {
@@ -74,7 +76,7 @@ func (p *Pipeline) PushAll(src packet.Source, emit func(*Record) error) (ended, 
 // Records yields the records of one datagram.
 func (p *Pipeline) Records(d *Datagram) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
-		_ = p.Push(d, func(r *Record) error { // only the function fails
+		_ = p.Push(d, func(r *Record) error { // Push fails only if the function fails
 			if !yield(r) {
 				return errBreak
 			}
@@ -83,12 +85,12 @@ func (p *Pipeline) Records(d *Datagram) iter.Seq[*Record] {
 	}
 }
 
-// errBreak ends reading when the loop over the results has ended.
+// errBreak ends reading after the consumer's loop has ended.
 var errBreak = errors.New("the loop has ended")
 
 // Datagrams yields the datagrams of a source, each of which is valid until the
-// next one is yielded. If the source can't be read to its end, the last pair
-// holds the error and no datagram.
+// next one is yielded. If the source cannot be read to its end, the last pair
+// has the error and no datagram.
 func Datagrams(src packet.Source) iter.Seq2[*Datagram, error] {
 	return func(yield func(*Datagram, error) bool) {
 		if err := each(src, func(d *Datagram) bool { return yield(d, nil) }); err != nil {
@@ -101,7 +103,7 @@ func Datagrams(src packet.Source) iter.Seq2[*Datagram, error] {
 // returns nil at the end of the source.
 func each(src packet.Source, take func(*Datagram) bool) (err error) {
 	if s, ok := src.(interface {
-		Each(take func(*Datagram) bool) error // all in one call, nil if take ended it
+		Each(take func(*Datagram) bool) error // calls take for all datagrams, and returns nil if take ended it
 	}); ok {
 		err = s.Each(take)
 	} else {
@@ -117,13 +119,13 @@ func each(src packet.Source, take func(*Datagram) bool) (err error) {
 
 // BatchOptions are options of [Batches]. The zero value is ready to use.
 type BatchOptions struct {
-	// First, if not nil, is a datagram that was read from the source before, and
+	// First, if not nil, is a datagram that was read from the source before. It
 	// comes first.
 	First *Datagram
-	// Most is the largest number of datagrams in a batch, if not 0.
+	// Most is the maximum number of datagrams in a batch, unless it is 0.
 	Most int
-	// Empty returns the next batch to fill, or nil to end the reading. Without it,
-	// the same batch is used again and again.
+	// Empty returns the next batch to fill, or nil to end the reading. If Empty is
+	// nil, the same batch is reused.
 	Empty func() *Batch
 	// Wait is called before each read that may block, after all datagrams so far
 	// were yielded. Its error ends the reading without being yielded.
@@ -131,8 +133,9 @@ type BatchOptions struct {
 }
 
 // Batches yields the datagrams of a source in deciphered batches, and an error
-// like [Datagrams]. A source such as a file announces by BeforeRead when the
-// next one may take long; the datagrams of other sources are yielded one by one.
+// as [Datagrams] does. A source such as a file calls the function given to
+// BeforeRead when the next datagram may take long. The datagrams of sources
+// without BeforeRead are yielded one by one.
 func Batches(src packet.Source, o BatchOptions) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		f := filler{BatchOptions: o, yield: yield}
@@ -161,11 +164,11 @@ type filler struct {
 	BatchOptions
 	batch *Batch
 	yield func(*Batch, error) bool
-	ended bool // nobody wants more
+	ended bool // the consumer wants no more
 }
 
-// add adds a datagram. It reports whether more are wanted: a packed file may have
-// some left after wait has failed.
+// add adds a datagram. It reports whether more are wanted. A packed file may
+// have some left after wait has failed.
 func (f *filler) add(d *Datagram) bool {
 	if f.ended {
 		return false
@@ -174,7 +177,7 @@ func (f *filler) add(d *Datagram) bool {
 		if !f.give() {
 			return false
 		}
-		f.batch.Add(d) // an empty batch has room
+		f.batch.Add(d) // an empty batch has room for any datagram
 	}
 	return f.Most == 0 || f.batch.Len() < f.Most || f.give()
 }

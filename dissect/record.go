@@ -40,8 +40,8 @@ type Kind uint8
 const (
 	KindMessage   Kind = iota // one transport message
 	KindGameSpy               // a datagram of GameSpy text
-	KindMalformed             // the part of a datagram that does not split into messages
-	KindEvicted               // no bytes: an eviction
+	KindMalformed             // the rest of a datagram that does not split into messages
+	KindEvicted               // an eviction, without bytes
 	KindPayload               // a game message without its transport message
 )
 
@@ -52,11 +52,11 @@ type Status uint8
 const (
 	StatusOK         Status = iota
 	StatusPending           // a fragment of an incomplete message
-	StatusDuplicate         // seen before, not decoded again: a retransmission, or a part of a doubled datagram
-	StatusTrailing          // decoded, with undecoded bytes: Rest
-	StatusUnresolved        // needs state that the capture does not hold
+	StatusDuplicate         // seen before and not decoded again: a retransmission, or a part of a doubled datagram
+	StatusTrailing          // decoded, but bytes are left over: see Rest
+	StatusUnresolved        // needs state that is not in the capture
 	StatusUnknown           // no decoder for the opcode or the transport type
-	StatusMalformed         // malformed: Err
+	StatusMalformed         // malformed: see Err
 )
 
 var statusTexts = [...]string{
@@ -68,7 +68,7 @@ var statusTexts = [...]string{
 	StatusMalformed:  "malformed",
 }
 
-// String returns the status as written in JSON, "" for OK.
+// String returns the status as written in JSON, or "" for OK.
 func (s Status) String() string {
 	if int(s) < len(statusTexts) {
 		return statusTexts[s]
@@ -76,16 +76,16 @@ func (s Status) String() string {
 	return "?"
 }
 
-// Problem reports whether bytes were left undecoded.
+// Problem reports whether bytes could not be decoded.
 func (s Status) Problem() bool { return s >= StatusTrailing }
 
 // A Note is a remark about a record that is not an error.
 type Note struct {
-	Code string // stable, for scripts: seq-gap, dialect, evicted ...
-	Text string // for people
+	Code string // stable code for scripts, such as seq-gap, dialect or evicted
+	Text string // sentence for people
 }
 
-// noteWords are the words for the notes, by code.
+// noteWords are the short words of notes, by code.
 var noteWords = map[string]string{
 	"class": "another ship class", "cut": "cut by the capture", "doubled_datagram": "doubled", "empty": "empty message",
 	"evicted": "evicted", "form": "not the game's form", "incomplete": "incomplete", "inferred": "ship class inferred",
@@ -93,7 +93,7 @@ var noteWords = map[string]string{
 	"seq-late": "late", "verify": "encodes differently",
 }
 
-// Words returns a few words for people who read many notes: for a dialect, the
+// Words returns a short form of the note for lists. For a dialect, it is the
 // first clause of the text.
 func (n Note) Words() string {
 	if words := noteWords[n.Code]; words != "" {
@@ -114,12 +114,13 @@ type Player = session.Player
 type Resolver interface {
 	// Player returns the player with a number, or nil if unknown.
 	Player(by decode.Number, n int64) *Player
-	// Object describes an object, for example "Akira of Cady2" or "Torpedoes of
-	// Akira of Cady2"; "" if unknown.
+	// Object describes an object, such as "Akira of Cady2" or "Torpedoes of Akira
+	// of Cady2". It returns "" if the object is unknown.
 	Object(id wire.ObjectID) wire.Untrusted
 	// AppendObject appends the result of Object.
 	AppendObject(dst []byte, id wire.ObjectID) []byte
-	// ShipOf returns the ship with the given id or with a part of that id.
+	// ShipOf returns the ship that has the id or contains the subsystem with the
+	// id.
 	ShipOf(id wire.ObjectID) (ship wire.ObjectID, ok bool)
 }
 
@@ -127,48 +128,47 @@ type Resolver interface {
 // part of a datagram. The record and everything it refers to are valid until
 // the emit function returns.
 type Record struct {
-	*Datagram // with the time, addresses and frame number
+	*Datagram // has the time, addresses and frame number
 	Kind      Kind
 	Part      int   // index of the message in its datagram, from 0
-	Offset    int   // of Bytes in the deciphered datagram
-	Dir       Dir   // DirUnknown without evidence
-	Peer      uint8 // sender's peer id, the datagram's first byte; 0 for GameSpy
+	Offset    int   // offset of Bytes in the deciphered datagram
+	Dir       Dir   // DirUnknown if there is no evidence
+	Peer      uint8 // sender's peer id, the datagram's first byte. It is 0 for GameSpy.
 
-	Bytes     []byte           // the whole transport message, deciphered; for GameSpy and malformed records their text or bytes
-	Transport transport.Header // of a message
+	Bytes     []byte           // the whole transport message, deciphered. For GameSpy and malformed records, their text or bytes.
+	Transport transport.Header // header of a message
 
-	// For a numbered message other than an acknowledgement:
-	Number int64 // number without wrap; a sender's first is as sent
-	Repeat bool  // a duplicate of an earlier message; Status is StatusDuplicate
-	Late   bool  // number was missing until now
-	Gap    int   // missing numbers directly before this one
+	// Set for a numbered message other than an acknowledgement:
+	Number int64 // number of the message, counted on where the wire's number wraps. The sender's first is as sent.
+	Repeat bool  // the message duplicates an earlier one, and Status is StatusDuplicate
+	Late   bool  // the number was missing until now
+	Gap    int   // how many numbers are missing directly before this one
 
-	Spec    *decode.Spec   // of the game message, or of a transport message with fields; nil if there is none
-	Payload []byte         // the game message, reassembled, opcode first; nil for other transport types and while fragments are missing
+	Spec    *decode.Spec   // spec of the game message, or of a transport message with fields. Nil if there is none.
+	Payload []byte         // the reassembled game message, opcode first. Nil for other transport types and while fragments are missing.
 	Message decode.Message // nil if not decoded
 	Layout  decode.Dialect // dialect of Message
-	Sender  decode.Dialect // known dialect of the sender
-	Pieces  []int          // frames of all fragments, on the message that completes them
+	Sender  decode.Dialect // the sender's dialect as far as known
+	Pieces  []int          // frames of all fragments, in the record of the message that completes them
 
 	Rest   []byte // undecoded bytes of Payload or of the body
 	Status Status
-	Err    error // reason why Status is not OK; *decode.Error if it concerns a field
+	Err    error // reason why Status is not OK. It is a *decode.Error if it concerns a field.
 	Notes  []Note
 
-	// DoubleOf is the frame of the datagram that the network or the capture
-	// doubled, 0 if Datagram is new. All records of a double have
-	// StatusDuplicate.
+	// DoubleOf is the frame of the datagram that Datagram doubles, or 0 if
+	// Datagram is new. All records of a double have StatusDuplicate.
 	DoubleOf int
 
-	Cut bool // KindMalformed because the capture, not the sender, left bytes out
+	Cut bool // KindMalformed because the capture lacks bytes that the sender sent
 
-	CopyOf int            // for a host's copy, frame of the original's first sighting; otherwise 0
+	CopyOf int            // for a host's copy, the frame in which the original was first seen. Otherwise 0.
 	First  bool           // a complete game message, neither a duplicate nor a copy
 	Author *Player        // author of a forwarded message, nil if unknown
-	Writer decode.Dialect // dialect of the author: for a copy, that of the original's
+	Writer decode.Dialect // dialect of the author. For a copy, that is the original's dialect.
 
 	Conversation int            // number of the address pair, from 1 in order of first datagrams
-	Player       *Player        // player of the conversation; nil until known
+	Player       *Player        // player of the conversation, nil until known
 	Client       wire.Untrusted // the player's name, "" if unknown
 	ClientID     uint8          // peer id of the client, 0 if unknown
 	Session      Resolver       // nil without a session
@@ -180,12 +180,12 @@ type Record struct {
 }
 
 // SetMessage sets a decoder's result for the record's fields, which begin at
-// offset at: after the opcode of a game message, or at the start of a transport
-// message's body. The result's memory is borrowed.
+// offset at. That is after the opcode of a game message, or at the start of a
+// transport message's body. The record borrows the result's memory.
 func (r *Record) SetMessage(res decode.Result, fields []byte, at int) {
 	r.Message, r.Layout, r.Rest = res.Message, res.Dialect, res.Rest
 	r.Err = nil
-	if res.Err != nil { // avoids a typed nil
+	if res.Err != nil { // a nil *Error must not become an error
 		r.Err = res.Err
 	}
 	r.fields, r.fieldsAt = fields, at
@@ -197,8 +197,8 @@ func (r *Record) isOf(c *session.Conversation) {
 	r.Client, r.ClientID = c.Client()
 }
 
-// NameOf returns the name of the player in a field, "" if it is no player or
-// unknown.
+// NameOf returns the name of the player in a field. It returns "" if the field
+// is not a player number or the player is unknown.
 func (r *Record) NameOf(f *decode.Field) wire.Untrusted {
 	if f.Who == decode.NoPlayer {
 		return ""
@@ -206,8 +206,8 @@ func (r *Record) NameOf(f *decode.Field) wire.Untrusted {
 	return r.playerBy(f.Who, f.Whole())
 }
 
-// AppendObject appends the session's description of an object, nothing if it is
-// unknown.
+// AppendObject appends the session's description of an object, or nothing if it
+// is unknown.
 func (r *Record) AppendObject(dst []byte, id wire.ObjectID) []byte {
 	if r.Session == nil {
 		return dst
@@ -215,9 +215,9 @@ func (r *Record) AppendObject(dst []byte, id wire.ObjectID) []byte {
 	return r.Session.AppendObject(dst, id)
 }
 
-// PlayerName returns the name of the player that a field of the record's message
-// names by a number, "" if no field does or the player is unknown. The meaning
-// of the number depends on the field and on who wrote it.
+// PlayerName returns the name of the player that a field of the record's
+// message names by a number, or "" if no field does or the player is unknown.
+// The meaning of the number depends on the field and on who wrote it.
 func (r *Record) PlayerName(number int32) (name wire.Untrusted) {
 	var w decode.Viewer
 	r.Visit(&w, decode.FieldFunc(func(f *decode.Field) {
@@ -228,7 +228,8 @@ func (r *Record) PlayerName(number int32) (name wire.Untrusted) {
 	return name
 }
 
-// playerBy returns the name of the player with a number, "" if unknown.
+// playerBy returns the name of the player with a number, or "" if it is
+// unknown.
 func (r *Record) playerBy(who decode.Who, n int64) wire.Untrusted {
 	by := who.In(r.Writer, r.Dir == ToHost)
 	switch {
@@ -253,8 +254,8 @@ func (r *Record) Visit(w *decode.Viewer, v decode.Visitor) {
 	}
 }
 
-// NamesObject reports whether a field of the record is an object or a part of
-// it, such as a weapon of a ship.
+// NamesObject reports whether a field of the record is the object with the id
+// or a part of it, such as a weapon of a ship.
 func (r *Record) NamesObject(w *decode.Viewer, id wire.ObjectID) (found bool) {
 	r.Visit(w, decode.FieldFunc(func(f *decode.Field) {
 		if f.Kind != decode.KindObject || found {
@@ -277,23 +278,24 @@ func (r *Record) Ends() (host, client netip.AddrPort) {
 	return r.Datagram.Dst, r.Datagram.Src
 }
 
-// Game reports whether the record counts in frequencies: a complete game
+// Game reports whether statistics count the record: it has a complete game
 // message that is not a duplicate.
 func (r *Record) Game() bool {
 	return r.Kind == KindMessage && len(r.Payload) > 0 && r.Status != StatusDuplicate
 }
 
-// Problem reports whether the record is worth a look: it was not decoded to its
-// last byte, or it has a note. A part of a doubled datagram is no problem: all of
-// them have a note.
+// Problem reports whether the record deserves attention: it was not decoded to
+// its last byte, or it has a note. Records of doubled datagrams are no problem,
+// although all have a note.
 func (r *Record) Problem() bool {
 	return r.Status.Problem() || len(r.Notes) > 0 && r.DoubleOf == 0
 }
 
-// Keepalive reports whether the message only says that its sender is still there:
-// a DoNothing, the empty name of OpenBC's clients, or the echo of OpenBC's host. Each
-// second, the host sends each player the bytes of the player's own NameChange back,
-// its number included, so all echoes but the first look like retransmissions.
+// Keepalive reports whether the message only shows that its sender is still
+// connected. It is a DoNothing, the empty name of OpenBC's clients, or the echo
+// of OpenBC's host. Each second, that host sends each player's NameChange back
+// with the same bytes and number, so that all echoes except the first look like
+// retransmissions.
 func (r *Record) Keepalive() bool {
 	switch h := &r.Transport; {
 	case r.Kind != KindMessage || h.Type != transport.NameChange:

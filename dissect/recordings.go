@@ -15,43 +15,46 @@ import (
 
 // Limits of the search for parts of a recording.
 const (
-	headDatagrams = 64               // of the game in a file, which tell whether it continues another one
-	headFrames    = 1 << 16          // of all UDP datagrams that are looked at for them
-	partGap       = 30 * time.Second // between the end of a part and the beginning of the next one, in which players send
-	mostPairs     = 4096             // of addresses in a file
+	headDatagrams = 64               // how many of the game's datagrams at the start of a file are compared with other files
+	headFrames    = 1 << 16          // how many UDP datagrams are read to find them
+	partGap       = 30 * time.Second // longest time between the end of a part and the beginning of the next one, while players send
+	mostPairs     = 4096             // address pairs in a file
 )
 
-// Parts are what is known about files, by their names. Keep them between calls of
-// Recordings, even in a file, and the files aren't read again.
+// Parts is what is known about files, by their names. Keep it between calls of
+// Recordings, even in a file, so that the files are not read again.
 type Parts map[string]*Part
 
-// A Part is what tells whether a file is a copy of another one, or continues it.
+// A Part has the facts that tell whether a file is a copy of another one, or
+// continues it.
 type Part struct {
-	Sum    []byte      // of the bytes; nil if no other file had the same size
-	Head   bool        // the next three are known
-	Begin  time.Time   // of the first frame
-	GoesOn []Pair      // conversations that the file begins within
-	Ends   bool        // Latest is known
-	Latest []PairsTime // of each conversation; only if another file goes on
+	Sum    []byte      // hash of the bytes, nil if no other file had the same size
+	Head   bool        // whether the next three fields are known
+	Begin  time.Time   // time of the first frame
+	GoesOn []Pair      // conversations that had begun before the file
+	Ends   bool        // whether Latest is known
+	Latest []PairsTime // last time of each conversation, set only if another file has GoesOn
 
 	name string
 }
 
-// A Pair is the addresses of a conversation, the lower one first.
+// A Pair is the two addresses of a conversation, the lower one first.
 type Pair [2]netip.AddrPort
 
-// A PairsTime is the time of a conversation's last datagram.
+// A PairsTime is a conversation and the time of its last datagram.
 type PairsTime struct {
 	Pair Pair
 	Time time.Time
 }
 
-// Recordings groups capture files into recordings: the parts of a recording, such
-// as those of a ring buffer, are read one after another as one. A part continues a
-// file if it begins within a conversation that the file has up to shortly before.
-// The groups, and the files in each, are in the order of time. copies are the names
-// of files, each with that of an earlier file of the same bytes, and in no group. If
-// a name is that of a pipe, each is a group.
+// Recordings groups capture files into recordings. The files of a group, such
+// as the files of a ring buffer, are parts of one recording and are read one
+// after another. A file continues another one if it begins within a
+// conversation that is in the other one until shortly before. The groups, and
+// the files in each, are in the order of time. The result copies maps the name
+// of each file that has the same bytes as an earlier one to the name of that
+// file. Copies are in no group. If a name is not a regular file, such as a
+// pipe, each file is its own group.
 func Recordings(cfg Config, names []string) (groups [][]string, copies map[string]string) {
 	return Parts{}.Recordings(cfg, names)
 }
@@ -67,13 +70,13 @@ func (known Parts) of(name string) *Part {
 	return p
 }
 
-// Recordings does what the function of that name does, and adds to the parts what
-// it had to read.
+// Recordings works as the function [Recordings], and stores what it reads about
+// files in the parts.
 func (known Parts) Recordings(cfg Config, names []string) (groups [][]string, copies map[string]string) {
 	names, copies = known.distinct(names)
 	var files []*Part
 	for _, name := range names {
-		if _, ok := regular(name); !ok || len(names) == 1 { // it can't be read twice
+		if _, ok := regular(name); !ok || len(names) == 1 { // a name that is not a regular file can be read only once
 			files = nil
 			break
 		}
@@ -90,7 +93,7 @@ func (known Parts) Recordings(cfg Config, names []string) (groups [][]string, co
 		return groups, copies
 	}
 	slices.SortStableFunc(files, func(a, b *Part) int { return a.Begin.Compare(b.Begin) })
-	last := map[*Part]int{} // group of each file that no other continues yet
+	last := map[*Part]int{} // the group of each file that no other file continues so far
 	for _, f := range files {
 		before := f.follows(last)
 		if before == nil {
@@ -117,9 +120,9 @@ func (f *Part) begin(cfg Config) {
 	f.Head = true
 	src, err := capture.OpenAll([]string{f.name}, nil)
 	if err != nil {
-		return // whoever reads it reports that
+		return // reading the file later will report the error
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // errors do not matter, since nothing was written
 	p := New(cfg)
 	seen := map[Pair]bool{}
 	for n, all := 0, 0; n < headDatagrams && all < headFrames; all++ {
@@ -127,7 +130,7 @@ func (f *Part) begin(cfg Config) {
 		if err != nil {
 			break
 		}
-		_ = p.Push(d, func(r *Record) error { // it never fails
+		_ = p.Push(d, func(r *Record) error { // the function never fails
 			pair := pairOf(d)
 			if r.Kind == KindMessage && r.Part == 0 {
 				n++
@@ -155,7 +158,7 @@ func (f *Part) scan() {
 	if err != nil {
 		return
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // errors do not matter, since nothing was written
 	latest := map[Pair]time.Time{}
 	_ = src.Each(func(d *packet.Datagram) bool {
 		p := pairOf(d)
@@ -169,8 +172,8 @@ func (f *Part) scan() {
 	}
 }
 
-// follows returns the file that this one continues: the one whose conversation
-// ends last.
+// follows returns the file that this one continues. If there are several, it is
+// the one whose conversation ends last.
 func (f *Part) follows(all map[*Part]int) (before *Part) {
 	if len(f.GoesOn) == 0 {
 		return nil
@@ -187,8 +190,8 @@ func (f *Part) follows(all map[*Part]int) (before *Part) {
 	return before
 }
 
-// regular reports whether a name is that of a file that can be read again, and its
-// size.
+// regular reports whether a name is a regular file, which can be read again,
+// and returns its size.
 func regular(name string) (size int64, ok bool) {
 	info, err := os.Stat(name)
 	if name == "-" || err != nil || !info.Mode().IsRegular() {
@@ -197,8 +200,9 @@ func regular(name string) (size int64, ok bool) {
 	return info.Size(), true
 }
 
-// Distinct returns the names of files without those that have the same bytes as an
-// earlier one. copies are the others, each with the name of the earlier one.
+// Distinct returns the names of files without copies. The result copies maps
+// the name of each file that has the same bytes as an earlier one to the name
+// of that file.
 func Distinct(names []string) (kept []string, copies map[string]string) {
 	return Parts{}.distinct(names)
 }
@@ -232,13 +236,13 @@ func (known Parts) distinct(names []string) (kept []string, copies map[string]st
 	return kept, copies
 }
 
-// digest returns a hash of the bytes of a file, nil if they can't be read.
+// digest returns a hash of the bytes of a file, or nil if they cannot be read.
 func digest(name string) []byte {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // errors do not matter, since nothing was written
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return nil

@@ -8,25 +8,26 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Counting needs no more of most messages than that they are whole. Their fast
-// path makes no records; those would have the same counts.
+// To count messages, it is enough to know that they are complete. The fast path
+// for counting makes no records. Records would give the same counts.
 
-// A Run is ship updates that decode to their last byte, and acknowledgements,
-// that follow each other in a datagram.
+// A Run is a sequence of ship updates that decode to their last byte, and of
+// acknowledgements, within a datagram.
 type Run struct {
 	*Datagram
-	Part  int // of the first in the datagram
+	Part  int // index of the first message in the datagram
 	Dir   Dir
-	Acks  int          // acknowledgements
-	Spec  *decode.Spec // of the updates
-	Flags []msg.Dirty  // of each update
-	Bytes int          // of all game messages
+	Acks  int          // number of acknowledgements
+	Spec  *decode.Spec // spec of the updates
+	Flags []msg.Dirty  // flags of each update
+	Bytes int          // length of all game messages in bytes
 
-	room [transport.MaxCount + 1]msg.Dirty // of Flags
+	room [transport.MaxCount + 1]msg.Dirty // backing array of Flags
 }
 
-// countRun counts the next messages in a datagram. It stops before anything that
-// needs a record. part and the result are those of passUpdates.
+// countRun counts the next messages in a datagram. It stops before anything
+// that needs a record. The argument part and the result have the same meaning
+// as in passUpdates.
 func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
 	if len(p.notes) > 0 || len(p.asides.waiting) > 0 { // the next record must include them
 		return part, nil
@@ -39,7 +40,7 @@ func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
 			if !msg.PlainUpdate(body) && !p.locate(body) {
 				break
 			}
-			if p.side == session.Client { // whose updates are not located
+			if p.side == session.Client { // updates of clients are not located
 				p.learnPlain(body)
 			}
 			run.Flags = append(run.Flags, msg.UpdateFlags(body))
@@ -62,7 +63,7 @@ func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
 	return part + n, p.needs.Run(run)
 }
 
-// learnPlain learns from a client's plain update.
+// learnPlain updates the session from a client's plain update.
 func (p *pass) learnPlain(body []byte) {
 	id, _ := msg.UpdatedObject(body)
 	p.c.Owns(id)
@@ -77,7 +78,7 @@ func (p *pass) inferByHash(id wire.ObjectID, body []byte) {
 }
 
 // locate reports whether a host's update that is not plain decodes to its last
-// byte, in a dialect that is certain.
+// byte. The dialect must be certain.
 func (p *pass) locate(body []byte) bool {
 	if p.side != session.Host || !p.c.Settled(p.side) {
 		return false

@@ -7,13 +7,15 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// PushPlain takes an already deciphered datagram and ignores d.Payload.
+// PushPlain works as Push for an already deciphered datagram. It ignores
+// d.Payload.
 func (p *Pipeline) PushPlain(d *Datagram, plain []byte, emit func(*Record) error) error {
 	p.stats.Datagrams++
 	return p.single(d, plain, emit).datagram()
 }
 
-// PushMessage takes a single transport message without its datagram.
+// PushMessage works as Push for a single transport message without its
+// datagram.
 func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) error) error {
 	n := p.single(d, message, emit)
 	m, rest, err := transport.Next(n.plain)
@@ -23,8 +25,8 @@ func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) e
 	return n.transportMessage(&m, rest)
 }
 
-// transportMessage makes the record of a transport message without its datagram,
-// and of the bytes behind it.
+// transportMessage makes the record of a transport message without its
+// datagram, and the record of the bytes after it.
 func (p *pass) transportMessage(m *transport.Message, rest []byte) error {
 	p.rec = Record{Datagram: p.d, Dir: dirOf(p.c, p.side), Transport: m.Header, Bytes: p.plain[:m.Len:m.Len]}
 	if err := p.message(m.Body); err != nil || len(rest) == 0 {
@@ -33,7 +35,8 @@ func (p *pass) transportMessage(m *transport.Message, rest []byte) error {
 	return p.malformed(1, m.Len, rest, fmt.Errorf("%w: %d", transport.ErrExtra, len(rest)))
 }
 
-// PushPayload takes a single game message without its transport message.
+// PushPayload works as Push for a single game message without its transport
+// message.
 func (p *Pipeline) PushPayload(d *Datagram, payload []byte, emit func(*Record) error) error {
 	return p.single(d, payload, emit).payload()
 }
@@ -49,7 +52,7 @@ func (p *pass) payload() error {
 	return p.finish()
 }
 
-// single begins the pass of plaintext bytes.
+// single begins the pass of deciphered bytes.
 func (p *Pipeline) single(d *Datagram, plain []byte, emit func(*Record) error) *pass {
 	p.own = append(p.own[:0], plain...)
 	c := p.table.Lookup(d.Src, d.Dst)

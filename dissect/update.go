@@ -6,19 +6,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Nineteen of twenty messages are ship updates without a sequence number. This
-// is their fast path: it reuses one record per datagram, since most of it is
-// the same for all updates. pass.message would give the same records.
+// Of 20 messages, 19 are ship updates without a sequence number. This file has
+// their fast path. It reuses one record per datagram, since most fields are the
+// same for all updates. pass.message would give the same records.
 
-// updates holds the record of the current ship update.
+// updates has the record of the current ship update.
 type updates struct {
 	rec   Record
 	run   Run
 	parts msg.StateParts
 
-	forms   [decode.Dialects]*msg.StateUpdate // by the sender's dialect, nil if there is none
-	form    *msg.StateUpdate                  // of the sender
-	env     decode.Env                        // of the sender
+	forms   [decode.Dialects]*msg.StateUpdate // indexed by the sender's dialect, nil if there is no form
+	form    *msg.StateUpdate                  // form of the sender
+	env     decode.Env                        // Env of the sender
 	settled bool                              // the sender's dialect is final
 }
 
@@ -59,8 +59,8 @@ func hasSubsystems(update []byte) bool {
 
 // passUpdates makes the records of the next ship updates in a datagram. It
 // stops before anything other than a valid update that is consistent with its
-// sender's dialect. part is the index of the next message; the result is the
-// index of the first unhandled one.
+// sender's dialect. The argument part is the index of the next message. The
+// result is the index of the first unhandled one.
 func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	message := nextUpdate(split)
 	if message == nil {
@@ -84,7 +84,7 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 			continue
 		}
 		copied := p.needs.Updates == UpdatesOnce && from.CopyOf != 0 && from.Author != nil
-		if copied && part > 0 && p.c.Checked() && m.ReadPosition(body) { // digests of hostile messages may collide
+		if copied && part > 0 && p.c.Checked() && m.ReadPosition(body) { // digests of hostile messages may collide, so read the update
 			p.c.Updated(p.side, m)
 			split.Skip(message)
 			part++

@@ -10,18 +10,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Verifier re-encodes decoded messages and compares them with the capture:
-// every message from its fields, every datagram from its messages. It must see
-// all records of a pipeline, in order. Its zero value is ready to use.
+// A Verifier re-encodes decoded messages and compares them with the capture. It
+// encodes every message from its fields, and every datagram from its messages.
+// It must see all records of a pipeline, in order. Its zero value is ready to
+// use.
 type Verifier struct {
-	Messages  int // encoded from their fields
-	Datagrams int // built from their messages and enciphered
-	Differ    int // messages and datagrams with a different result
+	Messages  int // messages encoded from their fields
+	Datagrams int // datagrams built from their messages and enciphered
+	Differ    int // messages and datagrams that came out different
 
-	Clear bool // datagrams are deciphered already, as in Config
+	Clear bool // datagrams are already deciphered, as in Config
 
 	encoder decode.Encoder
-	number  int  // of the current datagram
+	number  int  // number of the current datagram
 	intact  bool // all of its messages are intact so far
 	plain   []byte
 	body    []byte
@@ -55,8 +56,8 @@ func (v *Verifier) Check(r *Record) string {
 		v.Differ++
 	}
 	v.plain = append(v.plain, v.message...)
-	// A datagram with fewer messages than announced is malformed, as its last
-	// record says; it cannot be rebuilt.
+	// A datagram with fewer messages than it announces is malformed, as its last
+	// record tells, and cannot be rebuilt.
 	if r.Offset+len(r.Bytes) == len(r.Datagram.Payload) && v.intact && v.count(r.Datagram) == r.Part+1 {
 		v.plain[1] = byte(r.Part + 1)
 		v.Datagrams++
@@ -76,7 +77,7 @@ func (v *Verifier) count(d *Datagram) int {
 	if !v.Clear && d.Form == packet.Wire {
 		return cipher.MessageCount(d.Payload)
 	}
-	s, _ := transport.Split(d.Payload) // without an error, since records were made of it
+	s, _ := transport.Split(d.Payload) // splitting cannot fail, since records were made of the datagram
 	return s.Count
 }
 
