@@ -18,20 +18,20 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// An Extract writes the frames of captures to another capture: all of them, or
-// those that hold the selected messages. It reads the captures once to find
-// these frames, and again to copy them.
+// An Extract writes frames of captures to another capture: all frames, or the
+// frames with the selected messages. It reads the captures once to find these
+// frames, and again to copy them.
 type Extract struct {
 	name     string
-	reader   string // of standard output, if it is known
+	reader   string // program that reads standard output, if it is known
 	format   cli.Choice
 	force    bool
 	decrypt  bool
 	annotate bool
 }
 
-// For returns an Extract that writes the selected frames, annotated, to standard
-// output, which a program reads.
+// For returns an Extract that writes the selected frames with annotations to
+// standard output. The argument names the program that reads it.
 func For(reader string) *Extract {
 	return &Extract{name: "-", reader: reader, format: cli.NewChoice("pcapng", "pcapng", "pcap"), decrypt: true, annotate: true}
 }
@@ -48,11 +48,11 @@ func (e *Extract) Define(cmd *cobra.Command) {
 	e.format.Complete(cmd, "capture-format")
 }
 
-// On reports whether a file is to be written.
+// On reports whether the user wants a file.
 func (e *Extract) On() bool { return e.name != "" }
 
-// Check reports flags that cannot be combined, and whether there is to be a
-// report, too.
+// Check returns an error for flags that cannot be combined. It also reports
+// whether the user wants a report.
 func (e *Extract) Check(f *cli.Common, cmd *cobra.Command) (withReport bool, err error) {
 	if !e.On() {
 		for _, name := range []string{"annotate", "capture-format", "decrypt", "force"} {
@@ -75,8 +75,8 @@ func (e *Extract) Check(f *cli.Common, cmd *cobra.Command) (withReport bool, err
 	return withReport, nil
 }
 
-// Captures writes the frames. makeSink makes a report of the selected messages,
-// too; it may be nil.
+// Captures writes the frames. If makeSink is not nil, it also makes a report of
+// the selected messages.
 func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSink SinkMaker) error {
 	cfg, err := f.Config()
 	if err != nil {
@@ -104,15 +104,15 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 		if err != nil {
 			return cli.Failed(err)
 		}
-		defer func() { _ = os.Remove(spooled.Name()) }() // a leftover file is not worth an error
-		defer func() { _ = spooled.Close() }()           // nothing more is written
+		defer func() { _ = os.Remove(spooled.Name()) }() // a leftover file does not justify an error
+		defer func() { _ = spooled.Close() }()           // nothing more is written to it
 		x.stdin = spooled
 	}
 	if err := openable(names); err != nil {
 		return cli.Failed(err)
 	}
 	var damage, verdict error
-	if x.annotate && (again || !slices.Contains(names, "-")) { // a pipe may have no end
+	if x.annotate && (again || !slices.Contains(names, "-")) { // a pipe may never end
 		x.players = extract.Players{}
 	}
 	if x.wanted != nil || makeSink != nil || f.Verify || f.Strict || x.players != nil {
@@ -120,7 +120,7 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 		switch status := (*cli.StatusError)(nil); {
 		case err == nil:
 		case errors.As(err, &status) && status.Code == cli.ExitMalformed:
-			verdict = err // --strict does not keep the file from being written
+			verdict = err // the file is written even if --strict finds an error
 		case errors.As(err, &status) && status.Code == cli.ExitDamaged:
 		default:
 			return err
@@ -138,8 +138,9 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 	return verdict
 }
 
-// openable reports the first file that is no capture, so that nothing is written
-// for it. Pipes are left alone: they can be read only once.
+// openable returns an error for the first file that is not a capture, so that
+// nothing is written in that case. It does not check pipes, which can be read
+// only once.
 func openable(names []string) error {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -151,7 +152,7 @@ func openable(names []string) error {
 			return err
 		}
 		if err == nil {
-			_ = src.Close() // nothing was written
+			_ = src.Close() // it was opened only for reading
 		}
 	}
 	return nil
@@ -164,8 +165,8 @@ func spool(in io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	if _, err := io.Copy(file, in); err != nil {
-		_ = file.Close()           // there is an error already
-		_ = os.Remove(file.Name()) // the same
+		_ = file.Close()           // the first error is returned
+		_ = os.Remove(file.Name()) // the first error is returned
 		return nil, err
 	}
 	return file, nil
@@ -178,24 +179,24 @@ type extraction struct {
 	s         cli.Streams
 	cfg       dissect.Config
 	names     []string
-	stdin     *os.File        // a copy of standard input; nil if it is read once
-	wanted    *extract.Frames // nil for all
-	players   extract.Players // nil if they are not learned
-	fragments int             // IP fragments in the captures
-	sections  [][]byte        // options of all sections, if there are several captures
-	only      bool            // write no frame that wanted doesn't have
+	stdin     *os.File        // copy of standard input, nil if standard input is read only once
+	wanted    *extract.Frames // frames to write, nil for all
+	players   extract.Players // players of the frames, nil if they are not needed
+	fragments int             // number of IP fragments in the captures
+	sections  [][]byte        // options of all sections, nil for a single capture
+	only      bool            // write only frames that are in wanted
 }
 
-// in returns standard input, from its beginning if that is possible.
+// in returns standard input, from its beginning if it was copied.
 func (x *extraction) in() io.Reader {
 	if x.stdin == nil {
 		return x.s.In
 	}
-	_, _ = x.stdin.Seek(0, io.SeekStart) // reading reports the error
+	_, _ = x.stdin.Seek(0, io.SeekStart) // the next read returns the error
 	return x.stdin
 }
 
-// find reads the captures for the frames of the selected messages.
+// find reads the captures to find the frames of the selected messages.
 func (x *extraction) find(makeSink SinkMaker) error {
 	streams := x.s
 	streams.In = x.in()
@@ -215,12 +216,12 @@ func (x *extraction) find(makeSink SinkMaker) error {
 	})
 }
 
-// A finder is a sink that notes the frames of records, and gives the records to
-// another sink, which may be nil.
+// A finder is a sink that collects the frames of records. It passes the records
+// to another sink, which may be nil.
 type finder struct {
 	report.Sink
-	frames  *extract.Frames // nil for all
-	players extract.Players // nil if they are not wanted
+	frames  *extract.Frames // frames found, nil if all are wanted
+	players extract.Players // players found, nil if they are not needed
 }
 
 // Record implements [report.Sink].
@@ -246,8 +247,8 @@ func (f *finder) Close() error {
 	return f.Sink.Close()
 }
 
-// survey reads the captures for the other frames of datagrams in IP fragments,
-// and for the sections of several captures.
+// survey reads the captures to find the other frames of datagrams in IP
+// fragments, and the sections of several captures.
 func (x *extraction) survey() error {
 	several := len(x.names) > 1 && x.format.Value == "pcapng"
 	if !several && (x.wanted == nil || x.fragments == 0) {
@@ -279,7 +280,7 @@ func (x *extraction) survey() error {
 	return nil
 }
 
-// keeps reports whether a frame is to be written.
+// keeps reports whether to write a frame.
 func (x *extraction) keeps(f *capture.Frame) bool {
 	if x.wanted == nil || x.wanted.Has(f.Number) {
 		return true
@@ -315,9 +316,9 @@ func (x *extraction) copy() (damage, err error) {
 	return damage, nil
 }
 
-const progressEvery = 4096 // frames
+const progressEvery = 4096 // number of frames
 
-// summary tells how much was written, and how much was left out.
+// summary reports how much was written and how much was not.
 func (x *extraction) summary(all capture.Stats, job *extract.Job) {
 	c := job.Stats()
 	done, left := job.Counts()

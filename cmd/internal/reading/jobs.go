@@ -16,15 +16,14 @@ import (
 )
 
 // The meaning of a message depends on those before it, so one goroutine has to
-// decode all of them in order. Another goroutine reads ahead, in batches, and
-// deciphers them. Rendering takes several times as long as decoding, so it is
-// shared: each of several goroutines decodes everything, which gives it the
-// state it needs, and renders every nth part of a batch. An [order] puts the
-// parts together.
+// decode all messages in order. Another goroutine reads ahead in batches and
+// deciphers them. Rendering takes several times as long as decoding, so several
+// goroutines share it. Each of them decodes everything to have the state it
+// needs, and renders every nth part of a batch. An [order] joins the parts.
 
-const usefulJobs = 4 // with more, each mostly decodes
+const usefulJobs = 4 // more goroutines would spend most of their time on decoding
 
-// newJobs returns how many goroutines are to do the work.
+// newJobs returns the number of goroutines to use.
 func newJobs(asked int) int {
 	if asked > 0 {
 		return asked
@@ -32,7 +31,7 @@ func newJobs(asked int) int {
 	return min(runtime.GOMAXPROCS(0), usefulJobs)
 }
 
-// A reading is the way of a source into a report.
+// A reading reads a source into a report.
 type reading struct {
 	*cli.Common
 	s        cli.Streams
@@ -40,21 +39,20 @@ type reading struct {
 	src      Source
 	out      *cli.Output
 	makeSink SinkMaker
-	start    time.Time // of the capture
-	one      *reader   // takes all records; at the end holds the readers' counts
+	start    time.Time // time of the first frame of the capture
+	one      *reader   // takes all records, and at the end has the sum of the readers' counts
 	progress *cli.Progress
-	enough   bool // as many records were shown as were asked for
+	enough   bool // the requested number of records has been shown
 }
 
-// files are captures that are read by a goroutine. It may outlive the report
-// that they are read for, if nobody wants it any more while it waits for
-// standard input.
+// files are captures that a goroutine reads. The goroutine can outlive the
+// report if it is waiting for standard input.
 type files struct {
 	*capture.Series
 	abandoned bool
 }
 
-// Close closes the files unless their reader may still be at work.
+// Close closes the files unless the goroutine may still be reading them.
 func (f *files) Close() error {
 	if f.abandoned {
 		return nil
@@ -62,7 +60,7 @@ func (f *files) Close() error {
 	return f.Series.Close()
 }
 
-// newReader returns a reader of records into a sink.
+// newReader returns a reader that passes records to a sink.
 func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
 	c := &reader{pipeline: dissect.New(r.cfg), wanted: wanted, sink: sink, nameless: r.NoNames}
 	if r.Verify {
@@ -74,8 +72,9 @@ func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
 	return c
 }
 
-// all takes datagrams from the first one on to the end of the source. It
-// returns the source's error and any other error that ended the reading.
+// all reads all datagrams of the source, starting with first, which was already
+// read. It returns the source's error and any other error that ended the
+// reading.
 func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	o := dissect.BatchOptions{First: first}
 	f, several := r.src.(*files)
@@ -86,9 +85,9 @@ func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	case !several:
 	case jobs == 1 || r.one.held != nil:
 		if partly {
-			o.Wait = flusher.Flush // more may take long to come
+			o.Wait = flusher.Flush // the next datagram may take long to arrive
 		}
-	case partly && !r.start.IsZero(): // else the first record would tell the renderers when it was
+	case partly && !r.start.IsZero(): // otherwise the renderers would take the start from their first record
 		return r.render(f, first, jobs)
 	default:
 		return r.collect(f, first)
@@ -104,7 +103,7 @@ func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	return nil, nil
 }
 
-// push gives a batch to a reader's pipeline.
+// push passes a batch to a reader's pipeline.
 func (r *reading) push(c *reader, b *dissect.Batch) error {
 	if err := c.pipeline.PushBatch(b, c.emit()); err != nil {
 		return err
@@ -118,27 +117,27 @@ func (r *reading) showProgress(frame int) {
 	r.progress.Update(read, size, frame)
 }
 
-// A job is a batch that goes from hand to hand.
+// A job is a batch that goroutines pass to each other.
 type job struct {
 	dissect.Batch
-	users atomic.Int32 // who have not done with it yet
+	users atomic.Int32 // number of goroutines that still use it
 }
 
-// errAbandoned tells the reading goroutine that its datagrams are not wanted.
+// errAbandoned tells the reading goroutine to stop.
 var errAbandoned = errors.New("stopped")
 
-// ahead reads batches in a goroutine of its own and gives each to all takers.
+// ahead reads batches in its own goroutine and passes each batch to all takers.
 type ahead struct {
 	takers []chan *job
 	free   chan *job
 	stop   chan struct{}
 	ended  chan struct{} // closed after the takers' channels
 
-	waits   atomic.Bool // for the files
-	readErr error       // set when the takers' channels are closed
+	waits   atomic.Bool // the goroutine is waiting for the files
+	readErr error       // valid once the takers' channels are closed
 }
 
-// readAhead reads files into at most size batches at a time.
+// readAhead starts reading files, at most size batches ahead.
 func readAhead(f *files, first *dissect.Datagram, takers, size int) *ahead {
 	a := &ahead{free: make(chan *job, size), stop: make(chan struct{}), ended: make(chan struct{})}
 	for range takers {
@@ -154,7 +153,7 @@ func readAhead(f *files, first *dissect.Datagram, takers, size int) *ahead {
 	return a
 }
 
-// read reads the files to their end.
+// read reads the files to the end.
 func (a *ahead) read(f *files, first *dissect.Datagram) {
 	defer close(a.ended)
 	var filled *job
@@ -181,7 +180,7 @@ func (a *ahead) read(f *files, first *dissect.Datagram) {
 		a.waits.Store(false)
 		filled.users.Store(int32(len(a.takers)))
 		for _, t := range a.takers {
-			t <- filled // has room for all that there are
+			t <- filled // never blocks, since the channel has room for all batches
 		}
 	}
 	for _, t := range a.takers {
@@ -189,8 +188,8 @@ func (a *ahead) read(f *files, first *dissect.Datagram) {
 	}
 }
 
-// abandon stops the goroutine, unless it waits for more of the files: it is
-// then left to its fate.
+// abandon stops the goroutine. If the goroutine is waiting for the files,
+// abandon does not wait for it.
 func (a *ahead) abandon(f *files) {
 	close(a.stop)
 	if a.waits.Load() {
@@ -200,7 +199,7 @@ func (a *ahead) abandon(f *files) {
 	<-a.ended
 }
 
-// batches yields the batches of a taker until they end or are abandoned.
+// batches returns the batches of a taker until they end or are abandoned.
 func (a *ahead) batches(taker int) iter.Seq[*job] {
 	return func(yield func(*job) bool) {
 		for {
@@ -216,15 +215,15 @@ func (a *ahead) batches(taker int) iter.Seq[*job] {
 	}
 }
 
-// done gives a batch back.
+// done returns a batch to the reading goroutine.
 func (a *ahead) done(j *job) {
 	if j.users.Add(-1) == 0 {
 		j.Reset()
-		a.free <- j // has room for all that there are
+		a.free <- j // never blocks, since the channel has room for all batches
 	}
 }
 
-// collect has one goroutine read and this one decode.
+// collect reads in another goroutine and decodes in this one.
 func (r *reading) collect(f *files, first *dissect.Datagram) (readErr, err error) {
 	const size = 4
 	a := readAhead(f, first, 1, size)
@@ -239,16 +238,17 @@ func (r *reading) collect(f *files, first *dissect.Datagram) (readErr, err error
 	return a.readErr, nil
 }
 
-// A renderer decodes all batches and renders some parts of them.
+// A renderer decodes all batches and renders some of their parts.
 type renderer struct {
 	*reader
 	*maker
 	flusher report.Flusher // the reader's sink
 	show    func(*dissect.Record) error
-	turn    bool // the part at hand is one of them
+	turn    bool // the renderer renders the current part
 }
 
-// emit returns the function that takes the records of the part.
+// emit returns the function to which the pipeline passes the records of the
+// part.
 func (w *renderer) emit() func(*dissect.Record) error {
 	if w.turn {
 		return w.show
@@ -258,12 +258,12 @@ func (w *renderer) emit() func(*dissect.Record) error {
 
 func ignore(*dissect.Record) error { return nil }
 
-// partSize is the number of datagrams in a part: few enough for the decoded state
-// and the text of a host's copies to stay in the processor's caches.
+// partSize is the number of datagrams in a part. It is small enough that the
+// decoded state and the text of a host's copies stay in the processor's caches.
 const partSize = 256
 
-// run renders one part in of, beginning with number nr. The parts of all batches
-// are counted from 0; the records at the end of the capture count as one.
+// run renders every part whose number modulo of is nr. Parts are numbered from
+// 0 across all batches. The records at the end of the capture are one part.
 func (w *renderer) run(a *ahead, nr, of int) {
 	defer close(w.blocks)
 	n := 0
@@ -279,10 +279,10 @@ func (w *renderer) run(a *ahead, nr, of int) {
 		a.done(j)
 	}
 	w.begin(n%of == nr)
-	_ = w.end(0, w.pipeline.Flush(w.emit())) // the order has the error
+	_ = w.end(0, w.pipeline.Flush(w.emit())) // the order returns the error
 }
 
-// begin begins a part, which is one to render if it is the renderer's turn.
+// begin begins a part. If turn is set, the renderer renders it.
 func (w *renderer) begin(turn bool) {
 	w.turn = turn
 	needs := w.needs
@@ -292,7 +292,7 @@ func (w *renderer) begin(turn bool) {
 	w.pipeline.Need(needs)
 }
 
-// end ends the part after the given frame.
+// end ends the part. The frame is the last one in the part.
 func (w *renderer) end(frame int, err error) error {
 	if !w.turn {
 		return err
@@ -303,7 +303,8 @@ func (w *renderer) end(frame int, err error) error {
 	return w.maker.end(frame, err)
 }
 
-// render has one goroutine read, several decode and render, and this one write.
+// render reads in one goroutine, decodes and renders in several others, and
+// writes in this one.
 func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, err error) {
 	o := newOrder(jobs)
 	var workers []*renderer
@@ -323,7 +324,7 @@ func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, 
 		workers = append(workers, w)
 	}
 	if c, ok := r.one.sink.(*csv.Sink); ok {
-		c.Continue() // it has only to be closed
+		c.Continue() // only closed, not written to
 	}
 	a := readAhead(f, first, jobs, jobs+2)
 	var all sync.WaitGroup
@@ -343,7 +344,7 @@ func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, 
 	return a.readErr, nil
 }
 
-// sum makes one reader of all.
+// sum adds the counts of all renderers.
 func (r *reading) sum(workers []*renderer) {
 	r.one.pipeline = workers[0].pipeline
 	for _, w := range workers {

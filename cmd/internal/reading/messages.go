@@ -17,15 +17,15 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// Messages are the flags of a report that shows every message.
+// Messages are the flags of a report that shows each message.
 type Messages struct {
 	verbose, hex, payload, brief bool
 	time                         cli.Choice
-	options                      []string // of columns
+	options                      []string // options of columns
 	form                         csv.Form
 }
 
-// times are the forms of times by their names; tshark's names work, too.
+// times are the formats of times by name, including tshark's names.
 var times = map[string]table.Times{
 	"relative": table.Relative, "clock": table.Clock, "date": table.Date, "utc": table.UTC, "utc-date": table.UTCDate,
 	"delta": table.Delta, "shown": table.Shown, "epoch": table.Epoch,
@@ -48,7 +48,8 @@ func (m *Messages) Define(f *cli.Common, cmd *cobra.Command) {
 	fl.BoolVar(&m.payload, "payload", false, "json: the complete game payload as hex")
 }
 
-// Check chooses the form of the report and refuses flags that do not fit it.
+// Check chooses the format of the report. It returns an error for flags that do
+// not fit it.
 func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	if len(f.Columns) > 0 && !cmd.Flags().Changed("format") {
 		f.Format.Value = "csv"
@@ -63,7 +64,7 @@ func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 		f.EachOnce()
 	}
 	if m.brief || m.time.Value == "shown" {
-		f.Jobs = 1 // a line depends on those before
+		f.Jobs = 1 // a line depends on the lines before it
 	}
 	switch f.Format.Value {
 	case "json":
@@ -87,7 +88,7 @@ func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	return nil
 }
 
-// setOptions sets options of columns, with commas between them as in
+// setOptions sets options of columns, which are separated by commas as in
 // header=y,separator=;.
 func setOptions(form *csv.Form, text string) error {
 	for text != "" {
@@ -129,7 +130,8 @@ func setOptions(form *csv.Form, text string) error {
 	return nil
 }
 
-// Sink makes the sink of the format. A live one writes every message at once.
+// Sink makes the sink for the format. If live is set, it writes each message
+// without delay.
 func (m *Messages) Sink(f *cli.Common, out *cli.Output, start time.Time, live bool) (report.Sink, func(*Counts) error) {
 	color := out.Colored(f.Color.Value)
 	switch f.Format.Value {

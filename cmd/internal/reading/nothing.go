@@ -9,8 +9,9 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// nothing explains an empty report in a line, "" if the report is not empty: the
-// capture may hold no traffic of the game, or the user's choice leaves none.
+// nothing returns a line that explains an empty report, or "" if the report is
+// not empty. The capture may have no traffic of the game, or the user's
+// selection may match none of it.
 func (r *reading) nothing() string {
 	stats, p := r.src.Stats(), r.one.pipeline.Stats()
 	switch {

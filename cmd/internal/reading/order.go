@@ -5,27 +5,28 @@ import (
 	"io"
 )
 
-// An order writes a text in parts that several makers make by turns: the first
-// makes part 0, the second part 1, and so on. The text of the part that is due goes
-// on at once. The text of later parts waits in memory, at most mostBlocks of each
-// maker.
+// An order writes a text whose parts several makers make in turn: the first
+// makes part 0, the second makes part 1, and so on. The text of the current
+// part is written without delay. The text of later parts waits in memory, at
+// most mostBlocks of each maker.
 type order struct {
 	makers []*maker
-	free   chan []byte   // blocks that are written
-	failed chan struct{} // closed when the makers are to stop
+	free   chan []byte   // written blocks, for reuse
+	failed chan struct{} // closed when the makers must stop
 }
 
-// Limits of the memory of an order, in blocks of the reports' usual size.
+// Limits of the memory of an order. Reports usually write blocks of about the
+// same size.
 const (
-	mostBlocks = 16 // of a maker
+	mostBlocks = 16 // blocks of one maker
 	keepBlocks = 32
-	keepBlock  = 256 << 10 // bytes; larger ones are not kept
+	keepBlock  = 256 << 10 // bytes, larger blocks are not reused
 )
 
 // errStopped stops the makers after an error of the output or of another maker.
 var errStopped = errors.New("the text is not wanted any more")
 
-// A maker makes every nth part. It is written to as a [report.Keeper].
+// A maker makes every nth part. Reports write to it as to a [report.Keeper].
 type maker struct {
 	*order
 	blocks chan block
@@ -34,9 +35,9 @@ type maker struct {
 // A block is a piece of a part.
 type block struct {
 	text  []byte
-	ends  bool  // the part
-	frame int   // the part ends behind it, if it is not 0
-	err   error // why the part cannot be made
+	ends  bool  // the part ends after it
+	frame int   // the part ends after this frame, 0 if that is unknown
+	err   error // the reason that the part cannot be made
 }
 
 func newOrder(makers int) *order {
@@ -47,8 +48,9 @@ func newOrder(makers int) *order {
 	return o
 }
 
-// write writes the parts until the maker whose turn it is has ended. It calls shown
-// after each part that ends behind a frame. An error stops all makers.
+// write writes the parts until the maker of the next part has ended. It calls
+// shown after each part that ends with a known frame. An error stops all
+// makers.
 func (o *order) write(out io.Writer, shown func(frame int)) (err error) {
 	for due := 0; ; due++ {
 		ends := false
@@ -98,13 +100,12 @@ func (m *maker) Keep(text []byte) ([]byte, error) {
 	}
 }
 
-// end ends the part behind a frame, or all parts if there was an error in making
-// it.
+// end ends the part after a frame. If err is not nil, it ends all parts.
 func (m *maker) end(frame int, err error) error {
 	return errors.Join(err, m.give(block{ends: true, frame: frame, err: err}))
 }
 
-// give gives a block away, as soon as there is room for it.
+// give passes a block on. It waits until there is room.
 func (m *maker) give(b block) error {
 	select {
 	case m.blocks <- b:

@@ -14,11 +14,12 @@ import (
 )
 
 // A player's conversation begins before the player's name is known. Files are
-// read twice: first to learn which conversation it is. Records from a pipe or
-// the network are held back until there is a name.
+// therefore read twice, first to find the conversation. Records from a pipe or
+// the network are held until a name is known.
 
-// learn reads files to find the conversation of the wanted player. It leaves
-// pipes to the holder, and errors to the second reading.
+// learn reads files to find the conversation of the wanted player. For pipes it
+// does nothing, since the holder handles them. It ignores errors, which the
+// second reading returns.
 func learn(f *cli.Common, cfg dissect.Config, names []string) error {
 	if slices.ContainsFunc(names, func(name string) bool { return !regular(name) }) {
 		return nil
@@ -26,54 +27,55 @@ func learn(f *cli.Common, cfg dissect.Config, names []string) error {
 	return learnFrom(names, nil, f, cfg)
 }
 
-// learnFrom reads captures to find the conversation of the wanted player. An error
-// behind their beginning is left to whoever reads them again.
+// learnFrom reads captures to find the conversation of the wanted player. It
+// ignores errors after the beginning, which the second reading returns.
 func learnFrom(names []string, stdin io.Reader, f *cli.Common, cfg dissect.Config) error {
 	src, err := capture.OpenAll(names, stdin)
 	if err != nil {
 		return ofCapture(err)
 	}
-	defer func() { _ = src.Close() }() // nothing was written
-	f.Learn(&dissect.Record{})         // even if there are no records
+	defer func() { _ = src.Close() }() // it was opened only for reading
+	f.Learn(&dissect.Record{})         // needed if there are no records
 	p := dissect.New(cfg)
 	p.Need(dissect.Needs{Updates: dissect.UpdateHeaders})
 	_, err = p.PushAll(src, func(r *dissect.Record) error { f.Learn(r); return nil })
 	return err
 }
 
-// regular reports whether a name is that of a file that can be read again.
+// regular reports whether a name is a file that can be read again.
 func regular(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Limits of the records held back.
+// Limits of the records that are held.
 const (
-	heldOfOne = 256       // records of a conversation
-	heldOfAll = 16 * 1024 // records
+	heldOfOne = 256       // records of one conversation
+	heldOfAll = 16 * 1024 // records of all conversations
 	heldAtAll = 1024      // conversations
 )
 
-// A holder holds back the records of conversations without a name.
+// A holder holds the records of conversations until a name is known.
 type holder struct {
 	is    func(*dissect.Record) bool
 	show  func(*dissect.Record) error
-	of    map[int]*held // by conversation
+	of    map[int]*held // held records by conversation
 	count int
 }
 
-// held are the records of a conversation that wait.
+// held are the waiting records of a conversation.
 type held struct {
 	records []*dissect.Record
-	gone    int // records before those
+	gone    int // number of earlier records that were dropped
 }
 
 func newHolder(is func(*dissect.Record) bool, show func(*dissect.Record) error) *holder {
 	return &holder{is: is, show: show, of: map[int]*held{}}
 }
 
-// record shows a record of the player, after those that were held back; it holds
-// back those of nobody, and forgets those of others.
+// record shows a record of the player, after the records that were held. It
+// holds records of conversations without a name, and drops the records of other
+// players.
 func (h *holder) record(r *dissect.Record) error {
 	w := h.of[r.Conversation]
 	switch {

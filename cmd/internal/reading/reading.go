@@ -1,5 +1,5 @@
-// Package reading reads captures and live traffic into reports: one goroutine
-// decodes, others read ahead and render.
+// Package reading reads captures and live traffic into reports. One goroutine
+// decodes, and others read ahead and render.
 package reading
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Counts are the reader's counts, which a sink does not see.
+// Counts are the counts of a reader. A sink cannot compute them.
 type Counts struct {
 	capture  capture.Stats
 	pipeline dissect.Stats
@@ -31,32 +31,32 @@ type Counts struct {
 // CountsOf returns the counts of a capture and of its pipeline.
 func CountsOf(c capture.Stats, p dissect.Stats) Counts { return Counts{c, p} }
 
-// Fill puts the counts into a tally.
+// Fill copies the counts to a tally.
 func (c *Counts) Fill(t *measure.Tally) {
 	t.Frames = int64(c.capture.Frames)
 	t.Duration = c.capture.LastTime.Sub(c.capture.FirstTime)
 	t.Other = int64(c.pipeline.Other)
 }
 
-// Anonymous reports whether a capture holds pseudonyms.
+// Anonymous reports whether a capture contains pseudonyms.
 func (c *Counts) Anonymous() bool { return c.capture.Anonymous }
 
-// warn reports frames and datagrams that could not be read.
+// warn reports frames and datagrams that could not be read to standard error.
 func warn(s cli.Streams, c capture.Stats) {
 	for _, text := range remark.Of(&c) {
 		fmt.Fprintf(s.Err, "bcdissect: %s\n", text)
 	}
 }
 
-// distinct returns the names of files without those that have the bytes of others,
-// and says which these are.
+// distinct returns the names of files without those whose contents equal an
+// earlier file. It reports these to standard error.
 func distinct(s cli.Streams, names []string) []string {
 	kept, copies := dissect.Distinct(names)
 	SayCopies(s, names, copies)
 	return kept
 }
 
-// SayCopies tells which files have the bytes of others.
+// SayCopies reports the files whose contents equal those of others.
 func SayCopies(s cli.Streams, names []string, copies map[string]string) {
 	said := map[string]bool{}
 	for _, name := range names {
@@ -72,7 +72,7 @@ func SayCopies(s cli.Streams, names []string, copies map[string]string) {
 	}
 }
 
-// ErrEnough ends a reading that has shown as many records as asked for.
+// ErrEnough ends a reading when the requested number of records has been shown.
 var ErrEnough = errors.New("enough")
 
 // Captures reads captures into a sink.
@@ -95,19 +95,19 @@ func Captures(f *cli.Common, s cli.Streams, names []string, makeSink SinkMaker) 
 		}
 	}
 	all := &files{Series: src}
-	defer func() { _ = all.Close() }() // nothing was written
+	defer func() { _ = all.Close() }() // it was opened only for reading
 	return Report(f, s, cfg, all, makeSink)
 }
 
-// A Source is where datagrams come from.
+// A Source provides datagrams.
 type Source interface {
 	packet.Source
 	Stats() capture.Stats
 	Progress() (read, size int64)
 }
 
-// A SinkMaker makes the sink of a report that begins at a time, and a function
-// to call after the last record, which may be nil.
+// A SinkMaker makes the sink of a report whose capture begins at a time. It
+// also returns a function to call after the last record, which may be nil.
 type SinkMaker func(out *cli.Output, start time.Time) (sink report.Sink, finish func(*Counts) error)
 
 // Report reads a source into a sink.
@@ -159,7 +159,7 @@ func Report(f *cli.Common, s cli.Streams, cfg dissect.Config, src Source, makeSi
 	return r.judged(r.one)
 }
 
-// judged returns the --strict verdict on the records.
+// judged returns the error of --strict for the records.
 func (r *reading) judged(c *reader) error {
 	switch {
 	case !r.Strict:
@@ -171,8 +171,8 @@ func (r *reading) judged(c *reader) error {
 	return nil
 }
 
-// ofCapture gives an error of reading its exit status: one of its own if
-// captures were cut short or damaged, and nothing else was the matter.
+// ofCapture adds the exit status to an error of reading. If the only problem is
+// that captures were cut short or damaged, the status is ExitDamaged.
 func ofCapture(err error) error {
 	if OnlyDamage(err) {
 		return &cli.StatusError{Code: cli.ExitDamaged, Err: err}
@@ -180,8 +180,8 @@ func ofCapture(err error) error {
 	return cli.Failed(err)
 }
 
-// OnlyDamage reports whether captures were cut short or damaged, and nothing else
-// was the matter.
+// OnlyDamage reports whether an error only says that captures were cut short or
+// damaged.
 func OnlyDamage(err error) bool {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range several.Unwrap() {
@@ -194,7 +194,7 @@ func OnlyDamage(err error) bool {
 	return errors.Is(err, capture.ErrCut) || errors.Is(err, capture.ErrDamaged)
 }
 
-// ended closes the sink after all records, or after as many as asked for.
+// ended closes the sink after all records, or after the requested number.
 func (r *reading) ended(err error, sink report.Sink, finish func(*Counts) error) error {
 	r.progress.Done()
 	r.enough = errors.Is(err, ErrEnough)
@@ -216,24 +216,25 @@ func (r *reading) ended(err error, sink report.Sink, finish func(*Counts) error)
 	return nil
 }
 
-// A reader hands records to a sink and keeps count of them.
+// A reader passes records to a sink and counts them.
 type reader struct {
 	pipeline *dissect.Pipeline
-	needs    dissect.Needs     // of the pipeline
-	verify   *dissect.Verifier // nil unless asked for
+	needs    dissect.Needs     // what the pipeline must provide
+	verify   *dissect.Verifier // nil unless the user wants verification
 	wanted   *cli.Selection
 	sink     report.Sink
-	left     int            // records still to show, 0 for no limit
-	nameless bool           // records are shown without the names of players and objects
-	author   dissect.Player // of such a record
-	held     *holder        // nil unless a player's records come before the name is known
-	seen     int            // records offered
+	left     int            // number of records still to show, 0 for no limit
+	nameless bool           // show records without the names of players and objects
+	author   dissect.Player // author of such a record
+	held     *holder        // nil unless the records of a player may come before the name
+	seen     int            // number of records from the pipeline
 	shown    int
 }
 
-// skim has the pipeline make no records of ship updates and acknowledgements, but
-// runs, if the selection takes none of them, or all of a kind for a report that
-// counts. takes tells whether runs are for this reader; nil means always.
+// skim makes the pipeline summarize ship updates and acknowledgements in runs
+// instead of making records. It does so if the selection matches none of them,
+// or if it matches all of a kind and the report only counts them. The function
+// takes tells whether the runs are for this reader, and nil means always.
 func (c *reader) skim(catalog *decode.Catalog, takes func() bool) {
 	if c.wanted.All || c.verify != nil || c.held != nil || c.left > 0 {
 		return
@@ -269,10 +270,10 @@ func (c *reader) skim(catalog *decode.Catalog, takes func() bool) {
 	}
 }
 
-// flush takes the messages that never became complete.
+// flush shows the messages that never became complete.
 func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
 
-// emit returns the function that takes the pipeline's records.
+// emit returns the function to which the pipeline passes records.
 func (c *reader) emit() func(*dissect.Record) error {
 	if c.wanted.All && c.verify == nil && c.left == 0 && !c.nameless {
 		c.needs = report.NeedsOf(c.sink)
@@ -296,7 +297,7 @@ func (c *reader) record(r *dissect.Record) error {
 	return c.show(r)
 }
 
-// show gives a record to the sink if it is wanted.
+// show passes a record to the sink if it is selected.
 func (c *reader) show(r *dissect.Record) error {
 	if !c.wanted.Match(r) {
 		return nil
@@ -317,8 +318,8 @@ func (c *reader) show(r *dissect.Record) error {
 	return nil
 }
 
-// withoutNames shows a record without the names of players and objects. The
-// pipeline gets it back as it was.
+// withoutNames shows a record without the names of players and objects. It then
+// restores the record, which belongs to the pipeline.
 func (c *reader) withoutNames(r *dissect.Record) error {
 	client, session, author := r.Client, r.Session, r.Author
 	r.Client, r.Session = "", nil

@@ -17,48 +17,50 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
 
-// Limits of a reel. A stretch is long enough for its copy of the pipeline to
-// matter little, and short enough to be decoded again in no time.
+// Limits of a reel. A stretch is long enough that its copy of the pipeline
+// takes little of the memory, and short enough that decoding it again takes
+// little time.
 const (
 	reelBytes         = 256 << 20
 	stretchDatagrams  = 4096
-	besidePayload     = 208 // bytes that a datagram takes without its payload
-	leastStretches    = 2   // that stay, however large
+	besidePayload     = 208 // memory of a datagram without its payload in bytes
+	leastStretches    = 2   // number of stretches that are kept even if they are large
 	recordingSoftware = "messages chosen in the browser, in packets made for them"
 )
 
-// A Reel keeps the datagrams of live traffic that are the game's in memory, and reads their records
-// as often as wanted. It drops the oldest datagrams when they and the copies of
-// the pipeline take more than 256 MiB. Add may run beside all other methods,
-// which are for one goroutine at a time.
+// A Reel keeps the datagrams of live game traffic in memory and reads their
+// records as often as needed. It drops the oldest datagrams when the datagrams
+// and the copies of the pipeline take more than 256 MiB. Add may be called
+// concurrently with all other methods. Only one goroutine at a time may call
+// the others.
 type Reel struct {
-	match func(*dissect.Record) bool // of the scanning goroutine
+	match func(*dissect.Record) bool // used only by the scanning goroutine
 
 	mu        sync.Mutex
 	start     time.Time
-	head      *dissect.Pipeline // of Add
-	datagrams int               // of the game, so far
-	records   int               // of these
-	stretches []*stretch        // the oldest first
-	fresh     *stretch          // the next one, while no datagram of the game came; else nil
+	head      *dissect.Pipeline // pipeline of Add
+	datagrams int               // number of game datagrams so far
+	records   int               // number of records of these datagrams
+	stretches []*stretch        // in order, the oldest first
+	fresh     *stretch          // the next stretch until its first game datagram arrives, then nil
 	memory    int
 	most      int
-	next      checkpoint // the end of the last complete scan, if it has a pipeline
+	next      checkpoint // state at the end of the last complete scan, if it has a pipeline
 }
 
-// A stretch is a part of a reel: datagrams, and the state before them.
+// A stretch is a part of a reel: datagrams and the state before them.
 type stretch struct {
 	at        checkpoint
 	datagrams []dissect.Datagram
 	memory    int
 }
 
-// NewReel returns an empty reel for the messages that a selection has.
+// NewReel returns an empty reel. The function match selects records.
 func NewReel(cfg dissect.Config, match func(*dissect.Record) bool) *Reel {
 	return &Reel{match: match, head: dissect.New(cfg), most: reelBytes}
 }
 
-// Tap returns a source that puts the datagrams of another on the reel.
+// Tap returns a source that also adds the datagrams of src to the reel.
 func (l *Reel) Tap(src Source) Source { return tapped{src, l} }
 
 type tapped struct {
@@ -75,7 +77,7 @@ func (t tapped) Next() (*dissect.Datagram, error) {
 	return d, err
 }
 
-// Add puts a copy of a datagram on the reel, if it is the game's.
+// Add adds a copy of a datagram to the reel if it belongs to the game.
 func (l *Reel) Add(d *dissect.Datagram) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,9 +95,9 @@ func (l *Reel) Add(d *dissect.Datagram) {
 	other := l.head.Stats().Other
 	c := *d
 	c.Payload = bytes.Clone(d.Payload)
-	_ = l.head.Push(&c, func(*dissect.Record) error { l.records++; return nil }) // the function never fails
+	_ = l.head.Push(&c, func(*dissect.Record) error { l.records++; return nil }) // the function never returns an error
 	if l.head.Stats().Other > other {
-		return // it changes nothing, so the fresh stretch can begin with another
+		return // it does not change the state, so the next datagram can begin the fresh stretch
 	}
 	if s == l.fresh {
 		l.stretches, l.memory, l.fresh = append(l.stretches, s), l.memory+s.memory, nil
@@ -117,8 +119,8 @@ func (l *Reel) Start() time.Time {
 	return l.start
 }
 
-// Records returns how many records there were, and how many of them, the first
-// ones, are gone.
+// Records returns the number of all records, and the number of the first ones
+// that were dropped.
 func (l *Reel) Records() (all, gone int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +130,8 @@ func (l *Reel) Records() (all, gone int) {
 	return l.records, l.stretches[0].at.records
 }
 
-// Scan passes the selected records from number first on to take with their
-// numbers, until that returns false. Records that are gone are skipped.
+// Scan passes the selected records from number first on to take, with their
+// numbers, until take returns false. It skips dropped records.
 func (l *Reel) Scan(first int, take func(n int, r *dissect.Record) bool) error {
 	all, at := l.from(first)
 	if all == nil {
@@ -152,8 +154,8 @@ func (l *Reel) Scan(first int, take func(n int, r *dissect.Record) bool) error {
 	return nil
 }
 
-// from returns the stretches to scan for records from one on, as they are now,
-// and the state to begin with.
+// from returns copies of the stretches to scan for records from number first
+// on, and the state to begin with.
 func (l *Reel) from(first int) (all []stretch, at checkpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,22 +170,22 @@ func (l *Reel) from(first int) (all []stretch, at checkpoint) {
 	}
 	at = all[0].at
 	if next := l.next; next.pipeline != nil && next.records <= first && next.datagrams >= at.datagrams {
-		l.next = checkpoint{} // it's used up
+		l.next = checkpoint{} // a checkpoint can be used only once
 		return all, next
 	}
 	at.pipeline = at.pipeline.Clone()
 	return all, at
 }
 
-// Save writes the datagrams of frames to a capture, and returns what it has done
-// in words. The packets have headers of their own.
+// Save writes the datagrams of frames to a capture and returns a description of
+// what it has done. It makes new headers for the packets.
 func (l *Reel) Save(name string, frames *extract.Frames) (done string, err error) {
 	all, _ := l.from(0)
 	w, err := capture.CreateWriter(name, capture.DatagramOptions(capture.WriterOptions{System: runtime.GOOS, Description: recordingSoftware, Start: l.Start()}))
 	if errors.Is(err, capture.ErrNotEmpty) {
 		return "", notReplaced(name)
 	}
-	if errors.Is(err, fs.ErrPermission) { // live gave up root, and all directories but a few
+	if errors.Is(err, fs.ErrPermission) { // live gave up root and the rights to most folders
 		return "", fmt.Errorf("%w; save in the current directory, if the user of -Z can write it", cli.Plain(err))
 	}
 	if err != nil {

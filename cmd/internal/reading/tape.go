@@ -15,7 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
 
-// maxSpooled bounds the copy of standard input.
+// maxSpooled is the maximum size in bytes of the copy of standard input.
 const maxSpooled = 1 << 30
 
 // Limits of the checkpoints of a tape.
@@ -25,22 +25,22 @@ const (
 	firstSpacing    = 4096 // datagrams
 )
 
-// A Tape reads the selected records of captures as often as wanted. It reads their
-// datagrams from the beginning, but decodes them from the last checkpoint on: a
-// clone of the pipeline. It is for one goroutine at a time.
+// A Tape reads the selected records of captures as often as needed. It reads
+// the datagrams from the beginning, but decodes only from the last checkpoint
+// on, which is a copy of the pipeline. Only one goroutine at a time may use it.
 type Tape struct {
 	f     *cli.Common
 	cfg   dissect.Config
 	names []string
-	stdin *os.File // standard input or a copy of it, nil if it is not read
+	stdin *os.File // standard input or its copy, nil if it is not used
 	copy  bool
 	start time.Time
-	said  string // of the first reading to the end, for standard error
+	said  string // text for standard error from the first complete reading
 	ended bool
-	parts int // IP fragments in the captures, once they were read to the end
+	parts int // number of IP fragments in the captures, known after the first complete reading
 
 	points  []checkpoint // in the order of the captures
-	spacing int          // datagrams between two; 0 if the pipelines are too large
+	spacing int          // number of datagrams between two checkpoints, 0 if the pipelines are too large
 	memory  int
 }
 
@@ -52,7 +52,7 @@ type checkpoint struct {
 }
 
 // OpenTape checks that captures can be read more than once. It copies standard
-// input, unless that is a file.
+// input unless that is a file.
 func OpenTape(f *cli.Common, s cli.Streams, names []string) (*Tape, error) {
 	t := &Tape{f: f, names: distinct(s, names), spacing: firstSpacing}
 	var err error
@@ -94,20 +94,21 @@ func OpenTape(f *cli.Common, s cli.Streams, names []string) (*Tape, error) {
 // Close removes the copy of standard input.
 func (t *Tape) Close() {
 	if t.copy {
-		_ = t.stdin.Close()           // nothing more is written
-		_ = os.Remove(t.stdin.Name()) // a leftover file is not worth an error
+		_ = t.stdin.Close()           // nothing more is written to it
+		_ = os.Remove(t.stdin.Name()) // a leftover file does not justify an error
 	}
 }
 
-// Start returns the time of the first frame, once it was read.
+// Start returns the time of the first frame. It is valid once the frame was
+// read.
 func (t *Tape) Start() time.Time { return t.start }
 
-// Said returns the remarks on the captures for standard error, once they were
-// read to the end.
+// Said returns the text about the captures for standard error. It is valid once
+// they were read completely.
 func (t *Tape) Said() string { return t.said }
 
-// Scan passes the selected records from number first on to take with their numbers,
-// until that returns false. Numbers count all records from 0.
+// Scan passes the selected records from number first on to take, with their
+// numbers, until take returns false. Numbers count all records from 0.
 func (t *Tape) Scan(first int, take func(n int, r *dissect.Record) bool) error {
 	if t.f.WantsPlayer() && !t.f.KnowsPlayer() {
 		if err := learnFrom(t.names, t.in(), t.f, t.cfg); err != nil {
@@ -118,7 +119,7 @@ func (t *Tape) Scan(first int, take func(n int, r *dissect.Record) bool) error {
 	if err != nil {
 		return ofCapture(err)
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	s := tapeScan{t, scan{match: t.f.Match, at: t.nearest(first), first: first, take: take}}
 	skip, begun := s.at.datagrams, false
 	var readErr error
@@ -170,8 +171,8 @@ type tapeScan struct {
 	scan
 }
 
-// push gives a batch from one index on to the pipeline, and keeps a checkpoint if
-// the last one is far.
+// push passes the datagrams of a batch from index from on to the pipeline. It
+// keeps a checkpoint if the last one is far away.
 func (s *tapeScan) push(b *dissect.Batch, from int) error {
 	if from == b.Len() {
 		return nil
@@ -184,13 +185,13 @@ func (s *tapeScan) push(b *dissect.Batch, from int) error {
 	return err
 }
 
-// A scan takes the selected records from one on.
+// A scan passes on the selected records from a number on.
 type scan struct {
 	match       func(*dissect.Record) bool
-	at          checkpoint // the state so far
+	at          checkpoint // the current state
 	first       int
 	take        func(n int, r *dissect.Record) bool
-	seen, shown int // records, all and selected
+	seen, shown int // numbers of all records and of selected ones
 }
 
 func (s *scan) emit(r *dissect.Record) error {
@@ -207,8 +208,8 @@ func (s *scan) emit(r *dissect.Record) error {
 	return nil
 }
 
-// nearest returns a copy of the last checkpoint before a record, or of the
-// beginning.
+// nearest returns a copy of the last checkpoint before a record. If there is
+// none, it returns the state at the beginning.
 func (t *Tape) nearest(record int) checkpoint {
 	for _, c := range slices.Backward(t.points) {
 		if c.records <= record {
@@ -219,8 +220,8 @@ func (t *Tape) nearest(record int) checkpoint {
 	return checkpoint{pipeline: dissect.New(t.cfg)}
 }
 
-// keep keeps a copy of a state, unless there is one close before it or behind. If
-// there are too many, it drops every second.
+// keep keeps a copy of a state unless another checkpoint is near. If there are
+// too many checkpoints, it drops every second one.
 func (t *Tape) keep(c checkpoint) {
 	last := 0
 	if n := len(t.points); n > 0 {
@@ -251,8 +252,9 @@ func (t *Tape) keep(c checkpoint) {
 	}
 }
 
-// Save writes frames of the captures to another capture, and returns what it has
-// done in words. A name that ends in .pcap makes a file of that form.
+// Save writes frames of the captures to another capture and returns a
+// description of what it has done. If the name ends in .pcap, the format is
+// pcap.
 func (t *Tape) Save(name string, frames *extract.Frames) (done string, err error) {
 	if err := cli.CheckInput("save", name, t.in(), t.names...); err != nil {
 		return "", err
@@ -270,19 +272,20 @@ func (t *Tape) Save(name string, frames *extract.Frames) (done string, err error
 	if err := x.survey(); err != nil {
 		return "", err
 	}
-	_, err = x.copy() // damage was told when the captures were listed
+	_, err = x.copy() // damage was reported when the captures were listed
 	if errors.Is(err, capture.ErrNotEmpty) {
 		err = notReplaced(name)
 	}
 	return told(said.String()), err
 }
 
-// notReplaced returns the error for a name of a file that holds something.
+// notReplaced returns the error for the name of an existing file that is not
+// empty.
 func notReplaced(name string) error {
 	return fmt.Errorf("%s: the file is not empty; give another name", name)
 }
 
-// told returns the lines for standard error as one.
+// told joins the lines for standard error to one line.
 func told(lines string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(lines), "bcdissect: ", ""), "\n", "; ")
 }
@@ -292,6 +295,6 @@ func (t *Tape) in() io.Reader {
 	if t.stdin == nil {
 		return nil
 	}
-	_, _ = t.stdin.Seek(0, io.SeekStart) // reading reports the error
+	_, _ = t.stdin.Seek(0, io.SeekStart) // the next read returns the error
 	return t.stdin
 }
