@@ -27,7 +27,7 @@ const (
 const (
 	footerSize = 32
 	itemSize   = 10
-	nextAt     = 6 // offset of the place of the next item in an item
+	nextAt     = 6 // offset in an item of the position of the next item
 )
 
 // magic begins and ends a trailer.
@@ -42,26 +42,27 @@ const (
 	flagLeft
 )
 
-// Options set up an Annotator.
+// Options configure an Annotator.
 type Options struct {
-	// Frame returns the number of a frame in the annotated capture, 0 if it is not
-	// there; nil if frames keep their numbers.
+	// Frame returns the number of a frame in the annotated capture, or 0 if the
+	// frame is not there. It is nil if frames keep their numbers.
 	Frame func(number int) int
-	// Player returns the name of the player of a conversation, in all of its frames;
-	// nil, or an empty result, for the name so far.
+	// Player returns the name of the player of a conversation, for all of its
+	// frames. If Player is nil or returns "", the name known so far is used.
 	Player func(conversation int) wire.Untrusted
-	// NoComments leaves out comments, for readers that show expert information.
+	// NoComments omits comments, for readers that show expert information.
 	NoComments bool
-	// HideUpdates leaves ship updates out of the text for the Info column.
+	// HideUpdates omits ship updates from the text for the Info column.
 	HideUpdates bool
-	// Catalog is nil, or holds messages of mods that are to have fields as the game's
-	// own have: only a plugin with their [Additions] can read the trailers.
+	// Catalog has the messages of mods whose fields are shown like those of the
+	// original game. It may be nil. Only a plugin with its [Additions] can read
+	// the trailers.
 	Catalog *decode.Catalog
 }
 
-// An Annotator makes trailers and comments of the records of datagrams, one
-// datagram after another: Begin, Record for each of its records, and End. It is
-// not safe for concurrent use.
+// An Annotator makes trailers and comments from the records of datagrams. For
+// each datagram call Begin, then Record for each of its records, then End. An
+// Annotator is not safe for concurrent use.
 type Annotator struct {
 	opts   Options
 	table  *fieldTable
@@ -70,59 +71,60 @@ type Annotator struct {
 	viewer decode.Viewer
 
 	chosen  *Choice // nil for all fields
-	payload int     // offset in the frame, -1 if it is not there
-	cut     bool    // the fields become a comment: a trailer would be read as payload
-	begun   bool    // there was a record
+	payload int     // offset in the frame, -1 if it is not in the frame
+	cut     bool    // the frame is cut, so the fields become a comment: readers would take a trailer for payload
+	begun   bool    // Record has been called
 
 	sources  []byte
 	nsources int
 	items    []byte
 	used     []use
 	stamp    uint32
-	uses     []latest     // by id
-	texts    [256]earlier // by hash
+	uses     []latest     // by the ID of the field
+	texts    [256]earlier // by the hash of the text
 	info     []byte
 	expert   bool
-	hidden   int    // ship updates that are not in info
-	left     int    // fields that found no room
-	findings []byte // a line each
-	text     []byte // fields in words, a line each
+	hidden   int    // number of ship updates that are not in info
+	left     int    // number of fields for which there was no room
+	findings []byte // one line for each finding
+	text     []byte // fields as text, one line for each
 	trailer  []byte
 	comment  []byte
-	value    []byte // scratch
-	keyText  []byte // scratch of a key's value
+	value    []byte // buffer
+	keyText  []byte // buffer for the value of a key
 	values   display.Presenter
-	about    about // of the last record
+	about    about // facts about the last record
 
 	source int // current data source, 0 for the UDP payload
-	base   int // the place of the message in it
-	bits   int // the place of the last byte of bits in it
+	base   int // position of the message in the data source
+	bits   int // position of the last byte of bits in the data source
 	depth  int
 	open   []group
 	record *dissect.Record
 }
 
-// An about holds a record's statements about its datagram.
+// An about has the facts in a record about its datagram.
 type about struct {
 	dir          dissect.Dir
 	conversation int
-	index        int // of the player, -1 if unknown
+	index        int // index of the player, -1 if unknown
 	client       wire.Untrusted
 	player       wire.Untrusted
 	peer         uint8
 	kind         dissect.Kind
 }
 
-// A use is a field with the place of its first item.
+// A use is the ID of a field and the position of its first item.
 type use struct{ id, first uint16 }
 
-// A latest is the place of the last item of a field, in the datagram of a stamp.
+// A latest is the position of the last item of a field in the datagram with the
+// stamp.
 type latest struct {
 	stamp uint32
 	place uint16
 }
 
-// An earlier is the place of a text, in the datagram of a stamp.
+// An earlier is the position of a text in the datagram with the stamp.
 type earlier struct {
 	stamp uint32
 	place uint16
@@ -131,8 +133,8 @@ type earlier struct {
 // A group is an open group of fields.
 type group struct {
 	node     *node
-	at       int // of its item, -1 if there was no room
-	from, to int // of its fields
+	at       int // position of its item, -1 if there was no room
+	from, to int // range of the bytes of its fields
 }
 
 // NewAnnotator returns an annotator.
@@ -143,8 +145,9 @@ func NewAnnotator(o Options) *Annotator {
 	}
 }
 
-// Begin begins a datagram with its payload at an offset in its frame, or not in
-// one frame if that is -1. If the frame is cut, the fields become a comment.
+// Begin begins a datagram whose payload starts at an offset in its frame. The
+// offset is -1 if the payload is not in one frame. If cut is set, the frame is
+// cut and the fields become a comment.
 func (a *Annotator) Begin(payload int, cut bool) {
 	a.payload, a.cut, a.begun = payload, cut, false
 	a.sources, a.nsources, a.items, a.used, a.info = a.sources[:0], 0, a.items[:0], a.used[:0], a.info[:0]
@@ -156,12 +159,12 @@ func (a *Annotator) Begin(payload int, cut bool) {
 		a.stamp = 1
 	}
 	if payload < 0 {
-		a.nsources = 1 // End adds it
+		a.nsources = 1 // End adds this source
 	}
 }
 
-// Record adds a borrowed record of the datagram. It never fails: its form is that
-// of a function that takes the records of a pipeline.
+// Record adds a record of the datagram. It does not keep the record. It always
+// returns nil, and returns an error only to fit the functions of a pipeline.
 func (a *Annotator) Record(r *dissect.Record) error {
 	a.record = r
 	a.names.meet(r)
@@ -175,9 +178,9 @@ func (a *Annotator) Record(r *dissect.Record) error {
 	return nil
 }
 
-// End ends the datagram with its deciphered payload. The trailer belongs to the
-// end of the frame, and is empty if there was no record or if the frame is cut.
-// The comment is empty if there is nothing to say.
+// End ends the datagram, whose deciphered payload is clear. The caller appends
+// the trailer to the frame. The trailer is empty if there was no record or if
+// the frame is cut. The comment is empty if there is nothing to report.
 func (a *Annotator) End(clear []byte) (trailer []byte, comment string) {
 	if !a.begun {
 		return nil, ""
@@ -188,8 +191,9 @@ func (a *Annotator) End(clear []byte) (trailer []byte, comment string) {
 	return trailer, a.remark()
 }
 
-// Info ends the datagram as End does, if it has no items and no expert information:
-// it returns only the text for the Info column. ok is false if there is more.
+// Info ends the datagram like End if it has neither items nor expert
+// information. Then it returns the text for the Info column and true. Otherwise
+// it returns false.
 func (a *Annotator) Info() (info []byte, ok bool) {
 	if !a.begun || !a.chosen.none() || a.expert || a.left > 0 {
 		return nil, false
@@ -198,8 +202,8 @@ func (a *Annotator) Info() (info []byte, ok bool) {
 	return a.info, true
 }
 
-// sumUp makes the text for the Info column of a datagram with nothing but hidden
-// ship updates.
+// sumUp makes the text for the Info column of a datagram that contains only
+// hidden ship updates.
 func (a *Annotator) sumUp() {
 	if a.hidden > 0 && len(a.info) == 0 {
 		a.info = append(strconv.AppendInt(a.info, int64(a.hidden), 10), plural.Form(a.hidden, " {ship update|ship updates}")...)
@@ -211,7 +215,7 @@ func (a *Annotator) finish(payload []byte) []byte {
 	b, at := append(a.trailer[:0], magic...), uint32(a.payload)
 	if a.payload < 0 {
 		at = noPayload
-		payload = payload[:min(len(payload), math.MaxUint16)] // no datagram is as long
+		payload = payload[:min(len(payload), math.MaxUint16)] // no datagram is longer
 		b = append(binary.LittleEndian.AppendUint16(b, uint16(len(payload))), payload...)
 	}
 	b = append(append(b, a.sources...), a.items...)
@@ -240,8 +244,8 @@ func (a *Annotator) finish(payload []byte) []byte {
 	return a.trailer
 }
 
-// aboutDatagram adds direction, conversation and player of the datagram, unless an
-// earlier record said the same.
+// aboutDatagram adds the direction, conversation and player of the datagram,
+// unless an earlier record already added the same.
 func (a *Annotator) aboutDatagram(r *dissect.Record) {
 	is := about{dir: r.Dir, conversation: r.Conversation, index: -1, client: r.Client, player: r.Client, peer: r.Peer, kind: r.Kind}
 	if r.Player != nil {
@@ -267,7 +271,7 @@ func (a *Annotator) aboutDatagram(r *dissect.Record) {
 	}
 }
 
-// aboutMessage adds the message with its header and fields.
+// aboutMessage adds the message, its header and its fields.
 func (a *Annotator) aboutMessage(r *dissect.Record) {
 	from := r.Offset
 	end := from + len(r.Bytes)
@@ -317,10 +321,10 @@ func (a *Annotator) aboutMessage(r *dissect.Record) {
 		if k.datagram {
 			continue
 		}
-		if k.Name == "opcode" && !a.toPayload(r) { // this key and the following are of the payload
+		if k.Name == "opcode" && !a.toPayload(r) { // this key and those after it belong to the payload
 			break
 		}
-		if k.Name == "residue" { // the fields come before it, as in JSON
+		if k.Name == "residue" { // the fields come before this key, as in JSON
 			a.putGameSpy(r)
 			a.open = append(a.open[:0], group{node: of, at: -1})
 			if a.chosen.inside(of) {
@@ -334,8 +338,9 @@ func (a *Annotator) aboutMessage(r *dissect.Record) {
 	a.experts(r)
 }
 
-// toPayload turns to the payload of the message, which is a data source of its
-// own if it came in fragments. It reports whether there is room for it.
+// toPayload switches to the payload of the message. The payload is a separate
+// data source if it came in fragments. It returns false if there is no room for
+// it.
 func (a *Annotator) toPayload(r *dissect.Record) bool {
 	a.base = r.Offset + r.Transport.Size
 	if len(r.Pieces) == 0 || a.cut {
@@ -357,7 +362,8 @@ func (a *Annotator) toPayload(r *dissect.Record) bool {
 	return true
 }
 
-// cutText returns the beginning of a text without half a character at its end.
+// cutText returns the first n bytes of a text, or fewer so that no character is
+// split.
 func cutText(b []byte, n int) []byte {
 	if len(b) <= n {
 		return b
@@ -376,8 +382,8 @@ func (a *Annotator) header(id uint16, from, to, depth int) {
 	a.items = append(b, 0, 0, byte(depth), byte(a.source))
 }
 
-// item begins an item at an offset in the data source, unless there is no room
-// for it.
+// item begins an item at an offset in the data source. It returns false if
+// there is no room.
 func (a *Annotator) item(f *field, from, to int) bool {
 	if !a.chosen.has(f) {
 		return false
@@ -398,7 +404,7 @@ func (a *Annotator) item(f *field, from, to int) bool {
 	return true
 }
 
-// Codes in the place of a size.
+// Codes that can replace a size.
 const (
 	sameText = 0xFFFF
 	partText = 0xFFFE
@@ -426,7 +432,7 @@ func (a *Annotator) putString(s []byte) {
 	a.items = append(binary.LittleEndian.AppendUint16(a.items, uint16(len(s))), s...)
 }
 
-// putPart appends a part of the text for the Info column to an item.
+// putPart refers to a part of the text for the Info column in an item.
 func (a *Annotator) putPart(from, to int) {
 	a.items = binary.LittleEndian.AppendUint16(a.items, partText)
 	a.items = binary.LittleEndian.AppendUint16(a.items, uint16(from))
@@ -434,7 +440,8 @@ func (a *Annotator) putPart(from, to int) {
 }
 
 // Trailer returns the trailer of an annotated frame whose datagram begins at an
-// offset, nil if there is none that this program can read.
+// offset. It returns nil if there is none that this version of the program can
+// read.
 func Trailer(frame []byte, payload int) []byte {
 	n := len(frame)
 	if n < len(magic)+footerSize || string(frame[n-len(magic):]) != magic {

@@ -2,16 +2,16 @@ package wireshark
 
 import "strings"
 
-// A Choice is a set of fields. The nil Choice is that of all fields.
+// A Choice is a set of fields. A nil Choice contains all fields.
 type Choice struct {
-	fields   []bool // by id
+	fields   []bool // indexed by ID
 	messages map[*node]bool
 	count    int
 	bytes    bool // some of the fields show the bytes of the datagram
 }
 
-// Choose returns the choice of the fields with these ids. Ids of no field are
-// ignored.
+// Choose returns the choice of the fields with these IDs. It ignores unknown
+// IDs.
 func (a *Annotator) Choose(ids []int) *Choice {
 	c := &Choice{fields: make([]bool, firstID+len(a.table.fields)), messages: map[*node]bool{}}
 	for _, id := range ids {
@@ -26,15 +26,15 @@ func (a *Annotator) Choose(ids []int) *Choice {
 		switch n := a.table.game[message]; {
 		case n != nil:
 			c.messages[n] = true
-		case f == a.table.other || f == a.table.element: // in any message
+		case f == a.table.other || f == a.table.element: // these can occur in any message
 			c.messages[nil] = true
 		}
 	}
 	return c
 }
 
-// Show makes later datagrams have the items of a choice only, and all expert
-// information.
+// Show limits the items of later datagrams to the fields of a choice. Expert
+// information is not limited.
 func (a *Annotator) Show(c *Choice) { a.chosen = c }
 
 // Bytes reports whether the choice needs the bytes of the datagram.
@@ -44,5 +44,5 @@ func (c *Choice) none() bool { return c != nil && c.count == 0 }
 
 func (c *Choice) has(f *field) bool { return c == nil || f != nil && c.fields[f.id] }
 
-// inside reports whether there may be a chosen field in a message.
+// inside reports whether a message can contain a chosen field.
 func (c *Choice) inside(n *node) bool { return c == nil || c.messages[n] || c.messages[nil] }

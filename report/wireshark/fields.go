@@ -16,23 +16,23 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A form is the type of a field in Wireshark, and the form of its value in an
-// item.
+// A form is the type of a field in Wireshark, and the encoding of its value in
+// an item.
 type form uint8
 
 // The forms.
 const (
-	formGroup form = iota // a text: the label
+	formGroup form = iota // text: the label
 	formUint              // 32 bits
 	formHex               // 32 bits
-	formByte              // 32 bits: a byte in hexadecimal
-	formInt               // 32 bits, with a sign
+	formByte              // 32 bits, a byte shown in hexadecimal
+	formInt               // 32 bits, signed
 	formFloat             // 64 bits
 	formBool              // a byte
 	formText              // a text
 	formBytes             // the bytes of the item
 	formIPv4              // the bytes of the item
-	formFrame             // 32 bits: a frame number
+	formFrame             // 32 bits, a frame number
 )
 
 // formNames are the names of the forms in the plugin.
@@ -44,36 +44,36 @@ var formNames = [...]string{
 // prefix begins the names of all fields in Wireshark.
 const prefix = "bc."
 
-// The id that is no field, and the first that is one.
+// The ID of expert information, and the first ID of a field.
 const (
 	idExpert = iota + 1
 	firstID
 )
 
-// A field is a field that Wireshark knows.
+// A field is a field that is defined in Wireshark.
 type field struct {
 	id       uint16
-	name     string // as in filters, without the prefix
+	name     string // name in filters without the prefix
 	form     form
 	doc      string
 	values   []value // names of values
-	onParent bool    // about the value of the item that it stands below
+	onParent bool    // describes the value of the parent item
 
-	// For people.
-	title string   // "Object" of object_id
-	unit  string   // after the value, or a form of percentages below
+	// The following is for display.
+	title string   // such as "Object" for object_id
+	unit  string   // unit after the value, or one of the percentages below
 	flags []string // names of bits, from bit 0 on
 }
 
-// Units that are forms of numbers, as read -V has them.
+// Units that choose a format of numbers, as in read -V.
 const (
-	unitShare   = "share"   // 1 is 100 %, with a decimal
-	unitShares  = "shares"  // without, for lists
+	unitShare   = "share"   // 1 is shown as 100 %, with a decimal
+	unitShares  = "shares"  // like unitShare without a decimal, for lists
 	unitTenths  = "tenths"  // per cent with a decimal
-	unitPercent = "percent" // per cent without
-	unitObject  = "object"  // 0 and the id for all objects are words
-	unitCode    = "code"    // large ones in hexadecimal
-	unitHash    = "hash"    // 4 digits
+	unitPercent = "percent" // per cent without a decimal
+	unitObject  = "object"  // the ID, with words for 0 and for all objects
+	unitCode    = "code"    // large numbers in hexadecimal
+	unitHash    = "hash"    // a hash with 4 digits
 )
 
 // A value is a value with a name.
@@ -82,23 +82,23 @@ type value struct {
 	name  string
 }
 
-// maxValues is the largest number of named values that the plugin knows.
+// maxValues is the maximum number of named values in the plugin.
 const maxValues = 64
 
-// A node is a field, group or list of a message with its members.
+// A node is a field, group or list of a message, with its members.
 type node struct {
-	*field                  // the value, or the group itself
-	views  [8]*field        // by display.View
+	*field                  // the field of the value or of the group
+	views  [8]*field        // indexed by display.View
 	parts  []*field         // components of a vector
-	member map[string]*node // of a group
+	member map[string]*node // members of a group
 
-	described bool // its values have their names
+	described bool // the names of its values have been set
 }
 
 // A fieldTable holds all fields.
 type fieldTable struct {
 	fields []*field
-	own    int // how many are of the game itself
+	own    int // number of fields of the original game
 	byName map[string]*field
 	sum    uint32
 
@@ -106,29 +106,29 @@ type fieldTable struct {
 	game    map[string]*node // by the name of the message
 	gamespy map[string]*field
 
-	message, element, other, pair *field // a record, an element of a list, a field not in the table, a pair of GameSpy text
-	player                        *field // of a conversation
-	unknown                       *node  // a member that is not in the table
+	message, element, other, pair *field // fields for a record, an element of a list, a field not in the table, and a pair of GameSpy text
+	player                        *field // player of a conversation
+	unknown                       *node  // node for a member that is not in the table
 }
 
-// A keyField is a key of a record with its field.
+// A keyField is a key of a record and its field.
 type keyField struct {
 	*key.Key
 	*field
-	datagram bool // about all messages of a datagram alike
+	datagram bool // the key is the same for all messages of a datagram
 }
 
-// ofDatagram are the keys about a datagram.
+// ofDatagram are the keys that describe a datagram.
 var ofDatagram = []string{"dir", "conversation", "player", "player_name", "peer"}
 
-// leftOut are the keys that have no field: Wireshark has its own for the
-// capture, and the members of the others are fields.
+// leftOut are the keys without a field. Wireshark has its own fields for the
+// capture, and the members of the other keys have fields.
 var leftOut = map[string]bool{
 	"frame": true, "capture": true, "ts": true, "rel": true, "src": true, "dst": true, "fields": true, "payload": true,
 }
 
-// newTable returns the table of the game's own messages, and behind them those that
-// a catalogue adds. The catalogue may be nil.
+// newTable returns the table of the original game's messages, followed by
+// messages that a catalogue adds. The catalogue may be nil.
 func newTable(c *decode.Catalog) *fieldTable {
 	t := &fieldTable{byName: map[string]*field{}, game: map[string]*node{}, gamespy: map[string]*field{}, unknown: &node{}}
 	t.message = t.add("message", formGroup, "a transport message, or another part of a datagram")
@@ -154,8 +154,8 @@ func newTable(c *decode.Catalog) *fieldTable {
 	return t
 }
 
-// add adds a field, or returns the one with the name. Of two forms of a number
-// it keeps the one that has room for both.
+// add adds a field, or returns the existing one with the name. If the two have
+// different numeric forms, it keeps the larger.
 func (t *fieldTable) add(name string, f form, doc string) *field {
 	if old := t.byName[name]; old != nil {
 		if f == formInt && (old.form == formUint || old.form == formHex) {
@@ -178,7 +178,7 @@ func (t *fieldTable) addKeys() {
 		}
 		doc := strings.ReplaceAll(k.Doc, "`", "")
 		switch k.Name {
-		case "player": // filters ask for the name
+		case "player": // filters compare the name
 			t.player = t.add(k.Name, formText, "name of the player of this conversation, in all of its frames")
 			t.addKey(k, k.Name+"_index", doc)
 		case "author":
@@ -201,7 +201,7 @@ func keyForm(k *key.Key) form {
 		return formFrame
 	case k.Opcode:
 		return formByte
-	case k.Name == "notes": // its code
+	case k.Name == "notes": // its value is the code
 		return formText
 	}
 	return keyForms[k.Type]
@@ -212,8 +212,7 @@ var keyForms = [...]form{
 	key.Address: formText, key.IP: formText, key.Time: formText, key.Seconds: formText,
 }
 
-// maxPlayers is the largest number of players in GameSpy text with fields for
-// their names.
+// maxPlayers is the number of players in GameSpy text whose names have fields.
 const maxPlayers = 32
 
 // addGameSpy adds the keys of GameSpy text.
@@ -243,7 +242,7 @@ func (t *fieldTable) addSpec(s *decode.Spec) {
 	}
 }
 
-// A describer is a visitor that adds the fields of a layout.
+// A describer is a visitor that adds the fields of a layout to the table.
 type describer struct {
 	*fieldTable
 	at []*node
@@ -303,8 +302,9 @@ func (v *describer) Field(f *decode.Field) {
 	}
 }
 
-// nameValues takes the names of values, unless the field has others in another form of
-// its message: then the name stands beside the number.
+// nameValues adds the names of values to the field. If the field has other
+// names in another layout of its message, the name is shown next to the number
+// instead.
 func (n *node) nameValues(f *decode.Field) {
 	var values []value
 	if f.Names != nil && f.Kind != decode.KindFlags8 {
@@ -316,11 +316,11 @@ func (n *node) nameValues(f *decode.Field) {
 		n.values = nil
 	}
 	if n.form == formUint && slices.ContainsFunc(n.values, func(v value) bool { return v.value > math.MaxUint8 }) {
-		n.form = formHex // as read -V has codes
+		n.form = formHex // read -V shows codes in hexadecimal
 	}
 }
 
-// forPeople sets what depends on the kind of a field.
+// forPeople sets the properties for display that depend on the kind of a field.
 func (n *field) forPeople(f *decode.Field) {
 	switch f.Kind { //nolint:exhaustive // the others look like their type
 	case decode.KindObject:
@@ -344,14 +344,15 @@ func (n *field) forPeople(f *decode.Field) {
 	}
 }
 
-// titles are the names for people of fields whose own names are short.
+// titles are titles of fields whose own names are too short to understand.
 var titles = map[string]string{
 	"dir": "Direction", "len": "Length", "msg": "Message number", "seq": "Sequence number", "ack": "Acknowledgement",
 	"player_index": "Player number", "author_index": "Author number", "id": "ID", "ip": "IP address",
 	"w": "w", "x": "x", "y": "y", "z": "z",
 }
 
-// titleOf returns a name for people: "Game time" of StateUpdate.game_time.
+// titleOf returns a title for a field, such as "Game time" for
+// StateUpdate.game_time.
 func titleOf(name string) string {
 	name = name[strings.LastIndexByte(name, '.')+1:]
 	if title := titles[name]; title != "" {
@@ -361,7 +362,7 @@ func titleOf(name string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// unitOf returns the unit that the meaning of a field names.
+// unitOf returns the unit that the documentation of a field mentions.
 func unitOf(doc string) string {
 	switch {
 	case strings.HasPrefix(doc, "game units a second"):
@@ -374,7 +375,7 @@ func unitOf(doc string) string {
 	return ""
 }
 
-// named returns values with names, unless there are too many.
+// named returns values with names. It returns nil if there are too many.
 func named(names decode.Names) []value {
 	var all []value
 	for v, name := range decode.Values(names) {
@@ -386,7 +387,7 @@ func named(names decode.Names) []value {
 	return all
 }
 
-// fieldForm returns the form of a kind of field.
+// fieldForm returns the form for a kind of field.
 func fieldForm(k decode.Kind) form {
 	switch k { //nolint:exhaustive // the others have the form of their type
 	case decode.KindI8, decode.KindI16, decode.KindI32, decode.KindPercent8:
@@ -404,22 +405,22 @@ var typeForms = [...]form{
 	decode.TypeText: formText, decode.TypeIPv4: formIPv4, decode.TypeBytes: formBytes,
 }
 
-// checksum identifies the table: a trailer can only be read with the table that
-// it was made with.
+// checksum identifies the table. A trailer can only be read with the table that
+// was used to make it.
 func (t *fieldTable) checksum() uint32 {
 	h := crc32.NewIEEE()
 	for _, f := range t.fields {
-		_, _ = h.Write(append([]byte(f.name), 0, byte(f.form))) // cannot fail
+		_, _ = h.Write(append([]byte(f.name), 0, byte(f.form))) // it never returns an error
 	}
 	return h.Sum32()
 }
 
-// Sum identifies the table of fields: a plugin with another one cannot read the
-// trailers of this program.
+// Sum identifies the table of fields. A plugin with another table cannot read
+// the trailers of this program.
 func Sum() uint32 { return sum() }
 
-// Additions returns the lines of the plugin for the fields that a catalogue adds to
-// the game's own, and the checksum of all.
+// Additions returns the lines of the plugin for the fields that a catalogue
+// adds to those of the original game. The checksum is that of all fields.
 func Additions(c *decode.Catalog) (lines string, sum uint32) {
 	t := newTable(c)
 	return luaOf(t.fields[t.own:]), t.sum

@@ -14,13 +14,13 @@ import (
 
 // An expert is a kind of expert information.
 type expert struct {
-	name     string // without the prefix
+	name     string // name without the prefix
 	text     string
-	group    string // of Wireshark
+	group    string // group in Wireshark
 	severity string
 }
 
-// Indices of the experts.
+// Indexes of the experts.
 const (
 	expertMalformed = iota
 	expertTrailing
@@ -42,13 +42,14 @@ var experts = [...]expert{
 	expertNote:           {"remark", "There is a note about the message", "PROTOCOL", "NOTE"},
 }
 
-// expertOf returns the expert of a status; ok is false if there is none.
+// expertOf returns the index of the expert for a status. If there is none, ok
+// is false.
 func expertOf(s dissect.Status) (n int, ok bool) {
 	n = slices.Index(expertStatus[:], s)
 	return n, n >= 0
 }
 
-// expertStatus are the states that the first experts are about.
+// expertStatus are the statuses of the first experts.
 var expertStatus = [...]dissect.Status{
 	expertMalformed: dissect.StatusMalformed, expertTrailing: dissect.StatusTrailing, expertUnresolved: dissect.StatusUnresolved,
 	expertUnknown: dissect.StatusUnknown, expertRetransmission: dissect.StatusDuplicate,
@@ -59,7 +60,7 @@ func (a *Annotator) experts(r *dissect.Record) {
 	if a.cut {
 		return
 	}
-	if n, ok := expertOf(r.Status); ok && r.DoubleOf == 0 { // doubles have a note
+	if n, ok := expertOf(r.Status); ok && r.DoubleOf == 0 { // duplicates have a note instead
 		a.expertInfo(n, statusText(r))
 	}
 	for _, n := range r.Notes {
@@ -83,7 +84,7 @@ func (a *Annotator) expertInfo(kind int, text string) {
 	a.putString(a.value)
 }
 
-// statusText returns the status in words.
+// statusText describes the status.
 func statusText(r *dissect.Record) string {
 	switch {
 	case r.Err != nil:
@@ -136,25 +137,25 @@ func (a *Annotator) remark() string {
 // Limits of the names of addresses.
 const (
 	maxAddresses = 4096
-	maxNames     = 4 // of an address
+	maxNames     = 4 // names of one address
 )
 
-// A Name is the name of an address: that of its player, or those of its players.
+// A Name is the name of an address, made from the names of its players.
 type Name struct {
 	Addr netip.Addr
 	Name string
 }
 
-// addressNames are the names of the players' addresses.
+// addressNames collects the names of the players' addresses.
 type addressNames struct {
 	of    map[netip.Addr][]wire.Untrusted
 	fresh []Name
 }
 
-// meet takes note of the player of a record.
+// meet adds the player of a record.
 func (n *addressNames) meet(r *dissect.Record) {
 	if r.Client == "" || r.Datagram == nil || r.Datagram.Src.Addr() == r.Datagram.Dst.Addr() {
-		return // the host has no address of its own
+		return // host players have no separate address
 	}
 	addr := r.Datagram.Src.Addr()
 	switch r.Dir {
@@ -177,7 +178,7 @@ func (n *addressNames) meet(r *dissect.Record) {
 }
 
 // Names returns the names of addresses that are new or have changed since the
-// last call. A later name of an address replaces the one before it.
+// last call. A later name of an address replaces an earlier one.
 func (a *Annotator) Names() []Name {
 	fresh := a.names.fresh
 	a.names.fresh = nil

@@ -15,7 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// line begins the line of a field in the words of a cut frame.
+// line begins the line of a field in the comment of a cut frame.
 func (a *Annotator) line(f *field) []byte {
 	b := a.text
 	for range a.depth {
@@ -24,7 +24,7 @@ func (a *Annotator) line(f *field) []byte {
 	return append(append(b, f.name...), ": "...)
 }
 
-// put adds a field with a value.
+// put adds a field and its value.
 func (a *Annotator) put(f *field, from, to int, it display.Item) {
 	if !a.chosen.has(f) {
 		return
@@ -47,7 +47,8 @@ func (a *Annotator) put(f *field, from, to int, it display.Item) {
 	}
 }
 
-// putFrame adds a field with a frame number, if the frame is there.
+// putFrame adds a field with a frame number if the frame is in the annotated
+// capture.
 func (a *Annotator) putFrame(f *field, n int64) {
 	if a.opts.Frame != nil {
 		n = int64(a.opts.Frame(int(n)))
@@ -57,22 +58,22 @@ func (a *Annotator) putFrame(f *field, n int64) {
 	}
 }
 
-// shortest returns the shortest decimal number that is v as a float of 32 bits: the
-// one that JSON has, so that the same filters hold.
+// shortest converts a 32-bit float to the shortest decimal number that
+// represents it. JSON has the same number, so the same filters match.
 func shortest(v float32) float64 {
 	if n := int32(v); float32(n) == v && n > -1<<24 && n < 1<<24 {
 		return float64(v)
 	}
 	var b [32]byte
 	f, err := strconv.ParseFloat(string(strconv.AppendFloat(b[:0], float64(v), 'g', -1, 32)), 64)
-	if err != nil { // never, since it was a number
+	if err != nil { // cannot happen, since the text was a number
 		return float64(v)
 	}
 	return f
 }
 
-// putText adds a field with a text of the network, with control characters
-// escaped.
+// putText adds a field with text from the network. It escapes control
+// characters.
 func (a *Annotator) putText(f *field, from, to int, s wire.Untrusted) {
 	a.putEscaped(f, from, to, report.AppendEscaped(a.value[:0], s))
 }
@@ -87,7 +88,7 @@ func (a *Annotator) putEscaped(f *field, from, to int, s []byte) {
 	}
 }
 
-// putBytes adds a field that has its bytes as value.
+// putBytes adds a field whose value is its bytes.
 func (a *Annotator) putBytes(f *field, from, to int, b []byte) {
 	switch {
 	case a.cut && f.form == formIPv4 && len(b) == 4:
@@ -99,7 +100,7 @@ func (a *Annotator) putBytes(f *field, from, to int, b []byte) {
 	}
 }
 
-// putKey adds a key of the record, if the JSON of the record has it.
+// putKey adds a key of the record if the JSON of the record has it.
 func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
 	if !a.chosen.has(k.field) && k.Name != "notes" || !k.Present(r) {
 		return
@@ -107,14 +108,14 @@ func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
 	depth := a.depth
 	from, to := a.span(k.Name, r)
 	for _, c := range k.name {
-		if c == '.' { // below the item of its object
+		if c == '.' { // placed below the item of its object
 			a.depth++
 		}
 	}
 	switch {
 	case k.Name == "notes":
 		a.putNotes(k.field, r)
-	case k.Name == "notes.code" || k.Name == "notes.text": // stand below each note
+	case k.Name == "notes.code" || k.Name == "notes.text": // placed below each note
 	case k.form == formGroup:
 		a.putGroup(k.field, from, to)
 	case k.Bytes != nil:
@@ -142,7 +143,7 @@ func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
 // putGroup adds a field without a value.
 func (a *Annotator) putGroup(f *field, from, to int) { a.putLabel(f, from, to, nil) }
 
-// putLabel adds a field without a value, that people see as a text.
+// putLabel adds a field without a value that is shown with a label.
 func (a *Annotator) putLabel(f *field, from, to int, label []byte) {
 	switch {
 	case a.cut:
@@ -179,7 +180,7 @@ func (a *Annotator) putGameSpy(r *dissect.Record) {
 	a.depth--
 }
 
-// span returns the place of a key's value in the current data source.
+// span returns the position of a key's value in the current data source.
 func (a *Annotator) span(name string, r *dissect.Record) (from, to int) {
 	if part, ok := headerParts[name]; ok {
 		if r.Kind == dissect.KindMessage {
@@ -207,7 +208,7 @@ func (a *Annotator) span(name string, r *dissect.Record) (from, to int) {
 	return 0, 0
 }
 
-// headerParts are the parts of a header with the value of a key.
+// headerParts are the parts of a header that contain the value of a key.
 var headerParts = map[string]transport.Part{
 	"kind": transport.PartType, "type": transport.PartType, "len": transport.PartLength, "reliable": transport.PartLength,
 	"priority": transport.PartLength, "seq": transport.PartSeq, "ack": transport.PartSeq, "ack.seq": transport.PartSeq,
@@ -215,8 +216,8 @@ var headerParts = map[string]transport.Part{
 	"fragment": transport.PartIndex, "fragment.index": transport.PartIndex, "fragment.count": transport.PartCount,
 }
 
-// member returns the node of a member of the open group; its fields are nil if
-// the table does not have it.
+// member returns the node of a member of the open group. If the table does not
+// have the member, the node has no field.
 func (a *Annotator) member(name string) *node {
 	if n := a.open[len(a.open)-1].node; n != nil {
 		if m := n.member[name]; m != nil {
@@ -267,7 +268,7 @@ func (a visitor) End(*decode.Group) {
 	a.grow(g.from, g.to)
 }
 
-// grow adds the place of a field to that of the open group.
+// grow extends the range of the open group by a field.
 func (a *Annotator) grow(from, to int) {
 	g := &a.open[len(a.open)-1]
 	switch {
@@ -286,13 +287,13 @@ func (a visitor) Field(f *decode.Field) {
 	switch {
 	case f.Kind == decode.KindBit && f.Off < f.End:
 		a.bits = from
-	case f.Kind == decode.KindBit: // in the byte of an earlier one
+	case f.Kind == decode.KindBit: // in the byte of an earlier field
 		from, to = a.bits, a.bits+1
-	case f.Off >= f.End: // it has no bytes
+	case f.Off >= f.End: // the field has no bytes
 		from, to = 0, 0
 	}
 	a.grow(from, to)
-	if n.field == nil { // of a mod
+	if n.field == nil { // a field of a mod
 		a.putEscaped(a.table.other, from, to, a.values.AppendText(append(append(a.value[:0], f.Name...), ": "...), f, a.record))
 		return
 	}
@@ -320,7 +321,7 @@ func (a *Annotator) putValue(n *node, f *decode.Field, from, to int) {
 	}
 }
 
-// putVector adds a vector as a group of its components.
+// putVector adds a vector as a group with its components.
 func (a *Annotator) putVector(n *node, f *decode.Field, from, to int) {
 	a.value = append(append(a.value[:0], n.title...), ": "...)
 	a.value = a.values.AppendText(a.value, f, a.record)
@@ -329,7 +330,7 @@ func (a *Annotator) putVector(n *node, f *decode.Field, from, to int) {
 	}
 	a.putLabel(n.field, from, to, a.value)
 	a.depth++
-	each := 0 // bytes of a component, 0 if it has none of its own
+	each := 0 // bytes of a component, 0 if components have no separate bytes
 	if size := to - from; f.Kind == decode.KindDir3 || f.Kind == decode.KindVec3 || f.Kind == decode.KindQuat {
 		each = size / len(n.parts)
 	}
@@ -343,7 +344,7 @@ func (a *Annotator) putVector(n *node, f *decode.Field, from, to int) {
 	a.depth--
 }
 
-// putViews adds the keys that JSON has beside the value of a field.
+// putViews adds the keys that JSON has in addition to the value of a field.
 func (a *Annotator) putViews(n *node, f *decode.Field, from, to int) {
 	for view, of := range n.views {
 		if of == nil {

@@ -16,8 +16,9 @@ import (
 //go:embed plugin.lua
 var pluginTemplate string
 
-// Plugin writes the Lua file for Wireshark. Its version is for its first lines. It
-// loads the engine, or the one in its own folder if that is empty.
+// Plugin writes the Lua file for Wireshark. The version is for its first lines.
+// The file loads the engine at the given path, or the engine in its own folder
+// if the path is empty.
 func Plugin(w io.Writer, version, engine string) error {
 	t := newTable(nil)
 	var opcodes, kinds bytes.Buffer
@@ -48,7 +49,7 @@ func Plugin(w io.Writer, version, engine string) error {
 	return err
 }
 
-// printable leaves out control characters.
+// printable maps control characters to -1, so that they are removed.
 func printable(r rune) rune {
 	if r < ' ' || r == 0x7F {
 		return -1
@@ -56,7 +57,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// luaOf returns the calls that define fields.
+// luaOf returns the Lua calls that define fields.
 func luaOf(fields []*field) string {
 	var b strings.Builder
 	for _, f := range fields {
@@ -89,8 +90,8 @@ func luaOf(fields []*field) string {
 	return b.String()
 }
 
-// besideOf returns how the value of a field is written behind the one that it is
-// about: slot 3.
+// besideOf returns the format in which the value of a field is appended to the
+// value of its parent, which is slot 3.
 func besideOf(f *field) string {
 	if f.form == formUint && strings.HasSuffix(f.name, "_slot") {
 		return "slot %s"

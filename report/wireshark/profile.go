@@ -14,11 +14,11 @@ import (
 // ProfileName is the name of the profile in Wireshark.
 const ProfileName = "Bridge Commander"
 
-// Profile returns the files of a configuration profile, by their names. From
-// Wireshark 4.4 on it is chosen for captures with traffic of the game.
+// Profile returns the files of a configuration profile by name. Wireshark 4.4
+// and later switch to the profile for captures with traffic of the game.
 func Profile() map[string]string {
 	var rules strings.Builder
-	_ = ColourRules(&rules) // a builder never fails
+	_ = ColourRules(&rules) // a builder never returns an error
 	return map[string]string{
 		"preferences":      preferences,
 		"colorfilters":     rules.String(),
@@ -28,13 +28,13 @@ func Profile() map[string]string {
 	}
 }
 
-// preferences are the columns of the profile.
+// preferences are the preferences of the profile, with its columns.
 //
 //go:embed preferences
 var preferences string
 
-// graphs are I/O graphs: whether it is on, name, filter, colour, style, value, field,
-// average and factor of each.
+// graphs are I/O graphs. The columns are enabled, name, filter, colour, style,
+// value, field, average and factor.
 const graphs = `"Enabled","All packets","","#000000","Line","Packets","","None","1"
 "Enabled","Retransmissions","bc.status == \x22duplicate\x22","#C62828","Bar","Packets","","None","1"
 "Disabled","Speed, average","","#1565C0","Line","AVG(Y Field)","bc.StateUpdate.speed","None","1"
@@ -42,12 +42,12 @@ const graphs = `"Enabled","All packets","","#000000","Line","Packets","","None",
 "Disabled","Chat","bc.Chat","#2E7D32","Dot","Packets","","None","1"
 `
 
-// noUpdates is a filter for frames without ship updates, or with another named message:
-// !== is true if any of several names differs.
+// noUpdates is a filter for frames that contain no ship update, or also another
+// named message. The operator !== is true if any of several names differs.
 const noUpdates = `bc && (!(bc.name == "StateUpdate") || bc.name !== "StateUpdate")`
 
-// buttons returns the filter buttons: whether it is shown, its name, filter and
-// comment of each.
+// buttons returns the filter buttons, with the columns enabled, name, filter
+// and comment.
 func buttons() string {
 	var b strings.Builder
 	for _, one := range []struct{ name, filter string }{
@@ -65,7 +65,7 @@ func buttons() string {
 	return b.String()
 }
 
-// problems returns a filter for messages that were not decoded to their last byte.
+// problems returns a filter for messages that were not completely decoded.
 func problems() string {
 	var all []string
 	for s := dissect.StatusOK; s <= dissect.StatusMalformed; s++ {
@@ -76,7 +76,7 @@ func problems() string {
 	return "bc.status in {" + strings.Join(all, ", ") + "}"
 }
 
-// A colour is a colour rule: the first that holds for a frame gives it its
+// A colour is a colour rule. The first rule that matches a frame sets its
 // colours, as 24-bit RGB.
 type colour struct {
 	name       string
@@ -122,7 +122,8 @@ func colours() []colour {
 	)
 }
 
-// ofTopic returns a filter for the messages of a topic, "" if there are none.
+// ofTopic returns a filter for the messages of a topic, or "" if there are
+// none.
 func ofTopic(t decode.Topic) string {
 	var all []string
 	for _, s := range msg.Catalog().All() {
@@ -136,7 +137,7 @@ func ofTopic(t decode.Topic) string {
 	return "bc.name in {" + strings.Join(all, ", ") + "}"
 }
 
-// ColourRules writes the colour rules in the form of Wireshark's file
+// ColourRules writes the colour rules in the format of Wireshark's file
 // colorfilters.
 func ColourRules(w io.Writer) error {
 	var b strings.Builder
@@ -147,7 +148,7 @@ func ColourRules(w io.Writer) error {
 	return err
 }
 
-// rgb returns a colour with 16 bits for each of its parts.
+// rgb returns a colour with 16 bits for each component.
 func rgb(c uint32) string {
 	wide := func(shift int) uint32 { return c >> shift & 0xFF * 0x101 }
 	return fmt.Sprintf("[%d,%d,%d]", wide(16), wide(8), wide(0))
