@@ -1,10 +1,10 @@
-// Not part of the library: package key holds the table of a record's keys: the
-// name, type, meaning and getter of each, in the order of the JSON object.
-// JSON, columns, filters, completion, docs/json.md and the JSON Schema are all
-// derived from it.
+// Not part of the library: package key has the table of a record's keys, in the
+// order of the JSON object. Each key has a name, a type, a meaning and a
+// getter. JSON, columns, filters, completion, docs/json.md and the JSON Schema
+// are all derived from it.
 //
-// The keys of decoded fields are not in the table: they are derived from the
-// message descriptions, see [Members].
+// The keys of decoded fields are not in the table. They are derived from the
+// message descriptions: see [Members].
 package key
 
 import (
@@ -22,18 +22,18 @@ import (
 // A Type is the type of a key's value.
 type Type uint8
 
-// The types.
+// The types. The comments name the getter of [Key] that has the value.
 const (
-	Object  Type = iota // has members and no value of its own
+	Object  Type = iota // no getter: has members, and no value
 	Int                 // Int
-	Bool                // Int 0 or 1
-	Word                // one of a small set of words
+	Bool                // Int: 0 or 1
+	Word                // Word: one of a small set of words
 	Text                // Text or Append
 	Hex                 // Bytes
 	Address             // Addr: IP address and port
-	IP                  // Addr, without the port
-	Time                // of the datagram
-	Seconds             // of the datagram, since the start of the capture
+	IP                  // Addr: IP address without the port
+	Time                // no getter: time of the datagram
+	Seconds             // no getter: time of the datagram since the start of the capture
 )
 
 // String returns the type as named in docs/json.md.
@@ -62,40 +62,40 @@ const (
 	Filter                  // filters only
 )
 
-// A Key is one key of a record. The getter for its type is set. Getters with an
-// index return the values one by one until ok is false; keys that are not lists
-// have at most one value.
+// A Key is one key of a record. Only the getter for its type is set. Getters
+// with an index return the values one by one until ok is false. Keys that are
+// not lists have at most one value.
 type Key struct {
-	Name  string // path in the JSON object: ack, ack.seq
+	Name  string // path in the JSON object, such as ack or ack.seq
 	Type  Type
-	List  bool // an array in JSON; a key below it has a value for each element
+	List  bool // an array in JSON. Keys below it have one value for each element.
 	Scope Scope
 	Doc   string
 
-	Aliases []string // names that Wireshark has for it, for columns and filters
+	Aliases []string // Wireshark's names for it, which columns and filters accept
 
 	// Has reports whether the JSON object has the key. If nil, the key is present
 	// whenever it has a value.
 	Has    func(r *dissect.Record) bool
 	Int    func(r *dissect.Record, i int) (v int64, ok bool)
-	Word   func(r *dissect.Record) int // index in Words, -1 for none
+	Word   func(r *dissect.Record) int // index in Words, or -1 for none
 	Words  []string
 	Offer  []string // possible words, if not all of Words
 	Text   func(r *dissect.Record, i int) (s wire.Untrusted, ok bool)
-	Append func(dst []byte, r *dissect.Record) []byte // computed text; empty for none
+	Append func(dst []byte, r *dissect.Record) []byte // computed text, empty for none
 	Bytes  func(r *dissect.Record) []byte
 	Addr   func(r *dissect.Record, i int) (a netip.AddrPort, ok bool)
 
-	Kind bool // the transport type and the opcode alone decide about it
+	Kind bool // depends only on the transport type and the opcode
 
-	// For filters:
-	Bare    bool                                                       // the text is a name, which needs no quotes
-	Digits  bool                                                       // the text may be a number, which can be compared as one
-	Player  func(r *dissect.Record) wire.Untrusted                     // name of the player with the number as index; empty if unknown
+	// The fields below are for filters.
+	Bare    bool                                                       // the text is a name that needs no quotes
+	Digits  bool                                                       // the text may be a number, and is then compared as a number
+	Player  func(r *dissect.Record) wire.Untrusted                     // name of the player whose number the value is, empty if unknown
 	Opcode  bool                                                       // the number may also be given as a message name
 	Message bool                                                       // the text is the name of a message in the catalogue
-	Members string                                                     // of an Object: the members to compare instead
-	Search  func(r *dissect.Record, i int) (s wire.Untrusted, ok bool) // texts for contains and matches, if not Text
+	Members string                                                     // for an Object: the members to compare instead
+	Search  func(r *dissect.Record, i int) (s wire.Untrusted, ok bool) // texts for contains and matches, if Text is not the one to search
 }
 
 // All returns the table. The caller must not change it.
@@ -162,9 +162,9 @@ func (k *Key) Present(r *dissect.Record) bool {
 	return ok
 }
 
-// Item returns value i of the key as package display shows values of fields: words
-// and addresses are texts. Its text is appended to dst. ok is false if there is no
-// such value; objects and times have none.
+// Item returns the value of the key with index i in the form of package
+// display, in which words and addresses are texts. Its text is appended to dst.
+// If there is no such value, or the key is an object or a time, ok is false.
 func (k *Key) Item(dst []byte, r *dissect.Record, i int) (it display.Item, ok bool) {
 	it.Type = decode.TypeText
 	switch {

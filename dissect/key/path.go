@@ -11,11 +11,11 @@ import (
 // subsystems.entries.condition, target_name or position.x.
 type Path struct {
 	Base    string       // path of the field or group in the walk
-	View    display.View // of the field
-	Element int          // component of a vector, -1 for all
-	Kind    decode.Kind  // of the field
-	Names   decode.Names // of the field
-	Who     decode.Who   // of the field
+	View    display.View // view of the field
+	Element int          // component of a vector, or -1 for all
+	Kind    decode.Kind  // kind of the field
+	Names   decode.Names // value names of the field
+	Who     decode.Who   // which player the field's number refers to
 	Group   bool         // a struct or list, which has members
 	List    bool         // a list
 	Within  int          // number of enclosing lists
@@ -23,12 +23,12 @@ type Path struct {
 
 // Paths calls yield for every path in a layout, in the order of the walk. A
 // path through a list stands for the member in every element. A layout may have
-// a path several times, under different conditions.
+// the same path several times, under different conditions.
 func Paths(l decode.Layout, d decode.Dialect, yield func(path string, p Path)) {
 	decode.Describe(l, d, &paths{yield: yield})
 }
 
-// paths is a visitor.
+// paths is a visitor that finds the paths of a layout.
 type paths struct {
 	yield  func(path string, p Path)
 	groups []string

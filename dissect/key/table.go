@@ -296,7 +296,7 @@ var kindWords = func() []string {
 	return words
 }()
 
-// realKinds are the kinds without placeholders for unused numbers.
+// realKinds are the kinds without the placeholders for unused numbers.
 var realKinds = []string{
 	"standard", "ack", "keepalive", "connect", "name_change", "boot", "disconnect", "type_06", "gamespy", "malformed", "evicted",
 }

@@ -2,56 +2,58 @@ package packet
 
 import "time"
 
-// A Clock tells times that never go back, and that do not follow a capture's
-// clock where it jumps: where it was set, where two machines captured, each with
-// a clock of its own, or where one capture follows another in a file. The order
-// of datagrams is a fact; their times are not. The zero value is ready for the
-// first datagram.
+// A Clock gives datagrams times that never go back. It ignores jumps of a
+// capture's clock. The clock jumps where it was set, where two machines
+// captured with different clocks, and where a file continues with another
+// capture. The order of datagrams is reliable, but their times are not. The
+// zero value is ready for the first datagram.
 type Clock struct {
-	// Leap, if above 0, is the most that one step forwards counts.
+	// Leap, if above 0, limits how much a single step forwards advances the time.
 	Leap time.Duration
-	// Jump, if above 0, is the longest step forwards that time can have made: the
-	// clock was set in a longer one, which does not count.
+	// Jump, if above 0, is the longest possible step forwards. A longer step means
+	// that the clock was set, and does not advance the time.
 	Jump time.Duration
 
-	raw    time.Time // of the last datagram, in the capture
-	latest time.Time // the same, here
+	raw    time.Time // time of the last datagram in the capture
+	latest time.Time // time that Read returned for it
 
-	all     [maxClocks]reading // the latest by each clock in the capture: the present clock, the one before, and so on
-	behind  bool               // all[0] is not that of latest
+	all     [maxClocks]reading // latest reading of each clock in the capture: the present clock, the one before it, and so on
+	behind  bool               // all[0] is not the reading with the time latest
 	clocks  int
-	jumped  int // datagrams since the last jump
-	settled int // datagrams since one of the clocks was new
+	jumped  int // number of datagrams since the last jump
+	settled int // number of datagrams since a clock was new
 	jumps   int
-	stood   time.Duration // for how long time has stood still
+	stood   time.Duration // for how long time has not advanced
 	most    time.Duration
 	skipped time.Duration
 }
 
-// A reading is a time by a clock in the capture, and here.
+// A reading is a time of a clock in the capture, and the time that Read
+// returned for it.
 type reading struct{ raw, here time.Time }
 
-// at returns the time here of another time by the clock.
+// at converts another time of the reading's clock.
 func (r *reading) at(raw time.Time) time.Time { return r.here.Add(raw.Sub(r.raw)) }
 
 const (
 	maxClocks = 4
-	// disorder is by how much datagrams in disorder are late at most. A time
-	// further back is a jump.
+	// disorder is by how much datagrams in the wrong order are late at most. A
+	// datagram that is later means that the clock jumped.
 	disorder = time.Second
-	// unsteady is for how many datagrams after a jump others are expected. A clock
-	// then goes on if it is less than steady behind, or disorder ahead, and a new one
-	// counts only after some datagrams.
+	// unsteady is the number of datagrams after a jump within which other jumps
+	// are expected. During these, a datagram belongs to a known clock only if it
+	// is at most steady behind it or disorder ahead of it, and a new clock is
+	// accepted only after several datagrams.
 	unsteady = 1024
 	steady   = 100 * time.Millisecond
 	settles  = 16
 )
 
-// Jumps returns how many times the capture's clock went back, and how far at
-// most. Datagrams in disorder do not count.
+// Jumps returns how many times the capture's clock went back, and the longest
+// such jump. Datagrams in the wrong order do not count.
 func (c *Clock) Jumps() (n int, most time.Duration) { return c.jumps, c.most }
 
-// Skipped returns how much of the steps forwards has not counted.
+// Skipped returns the sum of the steps forwards that did not advance the time.
 func (c *Clock) Skipped() time.Duration { return c.skipped }
 
 // Read returns the time of the next datagram.
@@ -59,8 +61,8 @@ func (c *Clock) Read(raw time.Time) time.Time {
 	switch step, most := Since(raw, c.all[0].raw), max(c.Leap, c.Jump); {
 	case c.clocks == 0:
 		c.clocks, c.jumped, c.latest, c.all[0] = 1, unsteady+1, raw, reading{raw, raw}
-	case raw.Equal(c.raw): // mostly the same datagram
-	case !c.behind && c.jumped > unsteady && step > 0 && (step <= most || most == 0): // mostly
+	case raw.Equal(c.raw): // usually the same datagram
+	case !c.behind && c.jumped > unsteady && step > 0 && (step <= most || most == 0): // the usual case
 		c.latest = c.latest.Add(step)
 		c.all[0] = reading{raw, c.latest}
 	default:
@@ -78,8 +80,8 @@ func (c *Clock) Read(raw time.Time) time.Time {
 	return c.latest
 }
 
-// step returns how much time has passed since the latest; it is not above 0 for
-// a datagram that is late.
+// step returns how much time has passed since the latest datagram. It is 0 or
+// less for a datagram that is late.
 func (c *Clock) step(raw time.Time) time.Duration {
 	c.jumped++
 	step := c.all[0].at(raw).Sub(c.latest)
@@ -96,8 +98,9 @@ func (c *Clock) step(raw time.Time) time.Duration {
 	return counts
 }
 
-// find finds the clock of a datagram: the one by which the least time has passed,
-// or else a new one. step is that of the present clock.
+// find finds the clock of a datagram and returns the time that has passed by
+// it. That is the clock by which the least time has passed, or a new one. The
+// argument step is the time that has passed by the present clock.
 func (c *Clock) find(raw time.Time, step time.Duration) time.Duration {
 	at := 0
 	for i := 1; i < c.clocks; i++ {
@@ -117,9 +120,9 @@ func (c *Clock) find(raw time.Time, step time.Duration) time.Duration {
 		c.all[0], c.jumped = present, 0
 	}
 	stands := time.Duration(0)
-	if c.settled < settles && step > 0 { // time stands still, by all clocks
+	if c.settled < settles && step > 0 { // time stands still for now, by all clocks
 		stands = step
-	} else if c.settled == settles { // no other clock came: it has passed all the same
+	} else if c.settled == settles { // no other clock came, so the time has passed after all
 		stands = -c.stood
 	}
 	c.stood += stands

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A capture's clock may be damaged or forged, so that two datagrams are centuries
-// apart. These functions don't overflow: where a result is out of range, they
-// return the nearest number in range, as [time.Time.Sub] does.
+// A capture's clock may be damaged or forged, so that two datagrams are
+// centuries apart. The functions below do not overflow. If a result is out of
+// range, they return the nearest number in range, as [time.Time.Sub] does.
 
-// Nanos returns the nanoseconds since 1970. The range ends in 1677 and 2262.
+// Nanos returns the nanoseconds since 1970. The range is from 1677 to 2262.
 func Nanos(t time.Time) int64 {
 	const most = math.MaxInt64 / int64(time.Second)
 	s := t.Unix()
@@ -19,9 +19,9 @@ func Nanos(t time.Time) int64 {
 	return limit(s)
 }
 
-// Since returns t - from, as [time.Time.Sub] does, and faster.
+// Since returns t - from as [time.Time.Sub] does, but faster.
 func Since(t, from time.Time) time.Duration {
-	const most = 1 << 33 // seconds, of which a duration can hold the nanoseconds
+	const most = 1 << 33 // in seconds: a duration can have so many seconds in nanoseconds
 	if a, b := t.Unix(), from.Unix(); uint64(a) < most && uint64(b) < most {
 		return time.Duration(a-b)*time.Second + time.Duration(t.Nanosecond()-from.Nanosecond())
 	}

@@ -7,8 +7,9 @@ import (
 
 // Append writes a transport message: the header's flags and numbers, then the
 // body. It ignores Len and Size of the header. Properties fixed by the type
-// override the header: types 00 and 03 to 05 are reliable unless Short, Leave
-// is always short, and only Standard has fragments.
+// override the header: NameChange, Connect, BootPlayer and Disconnect are
+// reliable unless Short, Leave is always short, and only Standard has
+// fragments.
 //
 // The error is ErrSize if the body does not fit the size field of its type or
 // the type has no body, and ErrType if Next does not know the type.
@@ -20,7 +21,7 @@ func Append(dst []byte, h *Header, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w 0x%02X", ErrType, uint8(h.Type))
 	case h.Type == Standard:
 		return h.appendLong(dst, start, body, sizeStandard)
-	case h.Type == DoNothing && h.HasSeq: // the long form
+	case h.Type == DoNothing && h.HasSeq: // the long form of DoNothing
 		return h.appendLong(dst, start, body, sizeControl)
 	case h.Type == DoNothing || h.Type == Acknowledge:
 		if len(body) > 0 {
@@ -47,8 +48,8 @@ func Append(dst []byte, h *Header, body []byte) ([]byte, error) {
 	return h.appendLong(dst, start, body, sizeControl)
 }
 
-// appendLong writes what follows the type in a message with flags and a size of at
-// most limit.
+// appendLong writes the part after the type of a message with flags and a size.
+// The message may have at most limit bytes.
 func (h *Header) appendLong(dst []byte, start int, body []byte, limit int) ([]byte, error) {
 	control := limit == sizeControl
 	dst = append(dst, 0, 0)

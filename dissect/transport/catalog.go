@@ -5,8 +5,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// Catalog returns the specs of the transport messages with fields besides the
-// header. Connect has two: the request and the accept.
+// Catalog returns the specs of the transport messages that have fields after
+// the header. Connect has two: the request and the accept.
 func Catalog() []*decode.Spec {
 	return []*decode.Spec{&nameChangeSpec, &connectSpec, &acceptSpec, &bootPlayerSpec, &disconnectSpec}
 }
@@ -15,9 +15,9 @@ func Catalog() []*decode.Spec {
 // form, which any type can have.
 func Specs() []*decode.Spec { return append(Catalog(), &shortSpec) }
 
-// SpecFor returns the spec for the body of a message, or nil: acknowledgements
-// and keepalives are all header, short forms are opaque, and Standard messages
-// belong to the game's catalogue.
+// SpecFor returns the spec for the body of a message, or nil if there is none.
+// Acknowledgements and keepalives have only a header, and Standard messages
+// belong to the game's catalogue. Short forms have the spec of an opaque body.
 func SpecFor(m *Message) *decode.Spec {
 	if m.Short {
 		if len(m.Body) > 0 {
@@ -132,7 +132,7 @@ var bootPlayerSpec = decode.Spec{
 	Layout:   decode.LayoutOf[Boot](),
 }
 
-// Reasons of a BootPlayer message; names.BootReasons has their names.
+// Reasons of a BootPlayer message. Their names are in names.BootReasons.
 const (
 	BootTimedOut uint8 = 1
 	BootPassword uint8 = 2

@@ -2,7 +2,7 @@ package transport
 
 import "unsafe"
 
-// Clone returns a copy that shares nothing with the tracker.
+// Clone returns an independent copy of the tracker.
 func (t *Tracker) Clone() Tracker {
 	c := *t
 	for i := range c.spaces {
@@ -24,7 +24,7 @@ func copyOf[T any](table *T) *T {
 	return &c
 }
 
-// Memory returns how many bytes the tables of the tracker take.
+// Memory returns the size of the tracker's tables in bytes.
 func (t *Tracker) Memory() (n int) {
 	for i := range t.spaces {
 		s := &t.spaces[i]

@@ -6,7 +6,7 @@ type Action uint8
 
 // The actions.
 const (
-	ActionAccept  Action = iota // new: held until its turn
+	ActionAccept  Action = iota // new: kept until its turn
 	ActionSeen                  // delivered before: acknowledged again and dropped
 	ActionOutside               // too far ahead: dropped
 )
@@ -15,8 +15,8 @@ const (
 const window = 0x4000
 
 // Classify returns the stock game's treatment of a reliable message. Like the
-// game, it compares the numbers as plain integers, so that close to the wrap it
-// may drop a message that modular arithmetic would treat as seen.
+// game, it compares the numbers as plain integers. Close to the wrap, it may
+// therefore drop a message that modular arithmetic would recognise as seen.
 func Classify(expected, seq uint16) Action {
 	switch d := int(seq) - int(expected); {
 	case d >= window:

@@ -9,25 +9,25 @@ import (
 
 // Limits of a tracker, for each of its two number spaces.
 const (
-	// Laps is the number of messages with the same low byte that are recognised
-	// again: a message is dropped for the one whose number is higher by 256 times as
-	// many.
+	// Laps is how many messages whose numbers have the same low byte are
+	// remembered. A message is forgotten when one arrives whose number is higher
+	// by Laps times 256.
 	Laps = 8
 	// MaxMissing is the range below the highest number in which missing numbers
 	// are tracked.
 	MaxMissing = 1024
-	// MaxPieces is the number of fragments that are recognised again.
+	// MaxPieces is the number of fragments that are remembered.
 	MaxPieces = 1024
 )
 
 // A sender with 8-bit numbers reuses each of them within seconds, and in a
 // battle often with the same bytes. Its retransmissions are then recognised by
 // their rhythm: once a second, the OpenBC server looks for messages that have
-// waited for two, and sends each in a datagram of its own.
+// waited for two, and sends each in a separate datagram.
 const (
-	waited      = 1900 * time.Millisecond // since the last transmission
+	waited      = 1900 * time.Millisecond // time since the last transmission
 	waitedMost  = 3300 * time.Millisecond
-	missed      = 3900 * time.Millisecond // if the capture lacks one retransmission
+	missed      = 3900 * time.Millisecond // the same if the capture lacks one retransmission
 	missedMost  = 6600 * time.Millisecond
 	round       = 995 * time.Millisecond // between two rounds
 	roundOff    = 60 * time.Millisecond  // deviation of one round
@@ -36,30 +36,30 @@ const (
 	soonest     = 900 * time.Millisecond // minimum time before a retransmission
 	look        = 20 * time.Millisecond  // duration of a round
 
-	// Detour is the time that a datagram takes less on the network, even if others
-	// overtake it: the game sends a message again after a second, and the fastest
-	// clients of OpenBC after 0.6.
+	// Detour is how much less time a datagram may spend on the network than the
+	// datagrams that overtake it. The game sends a message again after a second,
+	// and OpenBC's fastest clients after 0.6 seconds.
 	Detour = 500 * time.Millisecond
 
-	bytesTell = time.Minute // how long equal bytes identify a message
+	bytesTell = time.Minute // for how long equal bytes identify a message
 
 	lap    = 1 << 8 // number of 8-bit numbers
-	near   = 32     // more than the usual gap from single losses
+	near   = 32     // more numbers than single losses usually skip
 	always = 128
 	mostly = 64
 )
 
-// A Verdict is the tracker's finding about a message's number.
+// A Verdict is what the tracker found about a message's number.
 type Verdict struct {
-	// Number is the number without wrap. The first of a space is as sent, and
-	// earlier ones may be negative.
+	// Number is the message's number, counted on where the wire's number wraps.
+	// The first number of a space is as sent, and numbers of earlier messages may
+	// be negative.
 	Number int64
 	// Repeat means that the message was seen before, with this number.
 	Repeat bool
 	// Late means that the number was missing until now.
 	Late bool
-	// Gap is the number of missing numbers directly before this one, if newly
-	// missing.
+	// Gap is how many numbers directly before this one are newly missing.
 	Gap int
 	// Forgot means that the tracker dropped a message less than a minute old, and
 	// would not recognise its retransmission.
@@ -67,10 +67,10 @@ type Verdict struct {
 }
 
 // A Tracker follows the numbers of the messages from one sender to one
-// receiver. It recognises duplicates and missing numbers, and removes the
-// wrap from numbers; docs/protocol.md has the rules. Its zero value is ready
-// for the first message. Time and memory per message are constant, and once its
-// tables exist it does not allocate.
+// receiver. It recognises duplicates and missing numbers, and undoes the wrap
+// of numbers. docs/protocol.md has the rules. Its zero value is ready for the
+// first message. Time and memory per message are constant, and once its tables
+// exist it does not allocate.
 type Tracker struct {
 	seed   maphash.Seed
 	seeded bool
@@ -81,21 +81,21 @@ type Tracker struct {
 	last     int64 // time of the last message
 }
 
-// A space is the numbers of one class of messages.
+// A space is the sequence of numbers of one class of messages.
 type space struct {
 	begun bool
-	bits  uint8 // of the sender's numbers: 8, 16, or 0 while unknown
-	fresh int   // -always to always: recent messages repeated the bytes of earlier laps, or had new ones
+	bits  uint8 // size of the sender's numbers: 8, 16, or 0 while unknown
+	fresh int   // from -always, if recent messages repeated the bytes of earlier laps, to always, if they had new bytes
 	next  int64 // one more than the highest number
 
 	missing [MaxMissing / 64]uint64
-	laps    [Laps]*[lap]sighting // by the number
+	laps    [Laps]*[lap]sighting // indexed by the number
 	pieces  *[MaxPieces]sighting
 }
 
 // A sighting is a message seen earlier.
 type sighting struct {
-	digest uint64 // of all its bytes
+	digest uint64 // hash of all its bytes
 	number int64
 	at     int64 // time of the last transmission
 	some   bool
@@ -107,7 +107,7 @@ type arrival struct {
 	digest uint64
 	at     int64
 	seq    uint16
-	index  uint8 // of a fragment
+	index  uint8 // index of a fragment
 	piece  bool
 	single bool
 }
@@ -129,8 +129,8 @@ func (t *Tracker) Reset() {
 	}
 }
 
-// restful is the silence after which nothing is sent again: both sides have given each
-// other up long before.
+// restful is the silence after which nothing is sent again, since both sides
+// have long given up the connection.
 const restful = 3 * time.Minute
 
 // Rest frees the memory of a tracker whose sender has long been silent. If the sender goes
@@ -144,8 +144,9 @@ func (t *Tracker) Rest(now time.Time) {
 	}
 }
 
-// Take handles a numbered message other than an acknowledgement: its header,
-// its bytes, its time (which must not go back), and whether it is the only one in its datagram.
+// Take handles a numbered message other than an acknowledgement. It needs the
+// message's header, bytes and time, and whether the message is the only one in
+// its datagram. Times must not go back.
 func (t *Tracker) Take(h *Header, message []byte, at time.Time, single bool) Verdict {
 	if !t.seeded {
 		t.seed, t.seeded = maphash.MakeSeed(), true
@@ -163,7 +164,7 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 	if a.seq >= lap {
 		s.bits = 16
 	}
-	if !s.begun { // the start of this capture
+	if !s.begun { // the capture begins here
 		s.begun, s.next = true, int64(a.seq)
 	}
 	var n int64
@@ -177,7 +178,7 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 		n, old = s.narrow(t, a)
 	}
 	if old != nil {
-		if packet.Minus(a.at, old.at) >= int64(soonest) { // the network duplicates datagrams, too
+		if packet.Minus(a.at, old.at) >= int64(soonest) { // earlier, the network may have duplicated the datagram
 			t.repeated, t.repeats = a.at, true
 		}
 		old.at, old.resent = max(old.at, a.at), true
@@ -197,7 +198,7 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 // narrow returns the number of a message from a sender that may have 8-bit
 // numbers, or the earlier message if it is a duplicate.
 func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
-	if s.bits == 0 && int64(a.seq) >= s.next { // no wrap yet
+	if s.bits == 0 && int64(a.seq) >= s.next { // the number has not wrapped yet
 		return int64(a.seq), nil
 	}
 	ahead := int64(uint8(a.seq) - uint8(s.next))
@@ -221,7 +222,8 @@ func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
 }
 
 // again returns the earlier message if this one repeats it, or nil for a new
-// message. conflict means that the low byte was seen with other bytes.
+// message. The result conflict means that the low byte was seen with other
+// bytes.
 func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, conflict, alike bool) {
 	if a.piece {
 		if p := s.piece(a); p != nil && p.some && p.digest == a.digest && s.trust(t, a, p, ahead) {
@@ -255,7 +257,7 @@ func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, confl
 }
 
 // trust reports whether a message with the low byte and the bytes of an earlier
-// one is a retransmission of it instead of a message a lap later.
+// one is a retransmission. Otherwise it is a message of the next lap.
 func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 	age := time.Duration(packet.Minus(a.at, e.at))
 	switch {
@@ -271,7 +273,7 @@ func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 		return inTime(age) || ahead > 0 && afterMissed(age)
 	case !t.due(a.at, ahead == 0):
 		return false
-	case ahead == 0: // as for a new message
+	case ahead == 0: // the number is also the expected one
 		return e.resent && inTime(age)
 	}
 	return inTime(age) || e.resent && afterMissed(age)
@@ -284,7 +286,8 @@ func (s *space) rhythm(t *Tracker, a *arrival, e *sighting) bool {
 	return age < soonest || a.single && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
 }
 
-// inTime and afterMissed report whether a message of that age is retransmitted.
+// inTime and afterMissed report whether a retransmission may come at that age
+// of a message.
 func inTime(age time.Duration) bool      { return waited <= age && age <= waitedMost }
 func afterMissed(age time.Duration) bool { return missed <= age && age <= missedMost }
 
@@ -319,8 +322,9 @@ func (s *space) find(a *arrival, n int64) *sighting {
 // lapOf returns the lap of a number.
 func (s *space) lapOf(n int64) **[lap]sighting { return &s.laps[n>>8&(Laps-1)] }
 
-// piece returns the place of a fragment, or nil without one. The fragments of a message have
-// separate places, as have the first ones of consecutive messages.
+// piece returns the sighting for a fragment, or nil if the message is not a
+// fragment. The fragments of a message have separate sightings, and so have the
+// first fragments of consecutive messages.
 func (s *space) piece(a *arrival) *sighting {
 	if s.pieces == nil || !a.piece {
 		return nil
@@ -349,7 +353,7 @@ func (s *space) keep(a *arrival, n int64) (forgot bool) {
 	return forgot
 }
 
-// advance moves next past the number n; the numbers in between become missing.
+// advance moves next past the number n. The numbers in between become missing.
 func (s *space) advance(n int64) {
 	if n-s.next >= MaxMissing {
 		s.missing = [MaxMissing / 64]uint64{}
@@ -382,6 +386,6 @@ func (s *space) fill(n int64) bool {
 }
 
 func (s *space) bit(n int64) (word *uint64, mask uint64) {
-	i := uint64(n) % MaxMissing // a power of two, so that negative numbers work, too
+	i := uint64(n) % MaxMissing // works for negative numbers, since MaxMissing is a power of two
 	return &s.missing[i/64], 1 << (i % 64)
 }

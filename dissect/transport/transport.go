@@ -13,7 +13,7 @@ import (
 // A Type is the first byte of a transport message.
 type Type uint8
 
-// The known types. Leave belongs to the OpenBC test clients.
+// The known types. Only OpenBC's test clients send Leave.
 const (
 	NameChange  Type = 0x00
 	Acknowledge Type = 0x01
@@ -27,8 +27,8 @@ const (
 
 // The game's size limits.
 const (
-	MaxDatagram = 512 // bytes of a datagram
-	MaxMessage  = 412 // bytes of a Standard message; a longer one is sent in fragments
+	MaxDatagram = 512 // maximum size of a datagram in bytes
+	MaxMessage  = 412 // maximum size of a Standard message in bytes. A longer one is sent in fragments.
 	MaxCount    = 255 // messages in a datagram
 )
 
@@ -36,11 +36,11 @@ const (
 const (
 	HostPeer       = 0x01 // the host
 	UnassignedPeer = 0xFF // a client without an id
-	noPeer         = 0x5C // never assigned: the byte begins a GameSpy query
+	noPeer         = 0x5C // never assigned, since GameSpy datagrams begin with this byte
 	lastPeer       = 0x7E
 )
 
-// Known reports whether the type exists.
+// Known reports whether t is one of the known types.
 func Known(t Type) bool { return t <= Leave || t == Standard }
 
 var kinds = [...]string{
@@ -76,10 +76,10 @@ var (
 const (
 	flagReliable = 0x8000
 	flagPriority = 0x4000
-	flagFragment = 0x2000 // Standard only
+	flagFragment = 0x2000 // only Standard has it
 	sizeControl  = 0x3FFF
 	sizeStandard = 0x1FFF
-	sizeShort    = 0xFF // an OpenBC short form
+	sizeShort    = 0xFF // size field of an OpenBC short form
 )
 
 // PlainHeader is the size of the header of a Standard message without the
@@ -98,20 +98,20 @@ const (
 // A Header is the header of a transport message.
 type Header struct {
 	Type     Type
-	Len      int // bytes of the message, header included
-	Size     int // bytes of the header
+	Len      int // length of the message in bytes, header included
+	Size     int // length of the header in bytes
 	Reliable bool
 	Priority bool
 	Short    bool // 8-bit length and no sequence number, sent by OpenBC
 
 	HasSeq bool
-	Seq    uint16 // of the message; for Acknowledge, of the acknowledged message
+	Seq    uint16 // number of the message. For Acknowledge, the number of the acknowledged message.
 
 	Fragment bool  // for Acknowledge, whether the acknowledged message was a fragment
-	Index    uint8 // of the fragment
-	Count    uint8 // of fragments; in fragment 0 only
+	Index    uint8 // index of the fragment
+	Count    uint8 // number of fragments, only in fragment 0
 
-	AckFlags uint8 // Acknowledge only
+	AckFlags uint8 // only for Acknowledge
 }
 
 // Control reports whether the message, or the acknowledged message for
@@ -129,17 +129,17 @@ type Part uint8
 // The parts.
 const (
 	PartType     Part = iota
-	PartLength        // with the flags, except for Acknowledge
-	PartSeq           // of the message; for Acknowledge, of the acknowledged message
-	PartIndex         // of the fragment
-	PartCount         // of fragments
-	PartAckFlags      // Acknowledge only
+	PartLength        // includes the flags, except for Acknowledge
+	PartSeq           // number of the message, or for Acknowledge, of the acknowledged message
+	PartIndex         // index of the fragment
+	PartCount         // number of fragments
+	PartAckFlags      // only for Acknowledge
 )
 
-// Span returns the place of a part in the message; both are 0 if the header does
-// not have it.
+// Span returns the offsets of a part in the message. Both are 0 if the header
+// does not have the part.
 func (h *Header) Span(p Part) (from, to int) {
-	after := PlainHeader // the sequence number
+	after := PlainHeader // offset of the sequence number
 	if h.HasSeq {
 		after += 2
 	}
@@ -222,8 +222,9 @@ func (h *Header) acknowledge(b []byte) error {
 	return nil
 }
 
-// control reads the header of types 00 and 03 to 06. Stock senders always set
-// the reliable bit; without it the byte after the type is an 8-bit length.
+// control reads the header of NameChange, Connect, BootPlayer, Disconnect and
+// Leave. Stock senders always set the reliable bit. If it is not set, the byte
+// after the type is an 8-bit length.
 func (h *Header) control(b []byte) error {
 	if h.Type == Leave || len(b) < 3 || b[2]&0x80 == 0 {
 		if len(b) < 2 {
@@ -235,7 +236,7 @@ func (h *Header) control(b []byte) error {
 	return h.long(b, sizeControl)
 }
 
-// long reads a header with flags and a size, which limit masks.
+// long reads a header with flags and a size. The mask limit selects the size.
 func (h *Header) long(b []byte, limit uint16) error {
 	if len(b) < PlainHeader {
 		return short(PlainHeader, len(b))
@@ -288,24 +289,24 @@ func short(need, have int) error {
 // A Splitter splits a deciphered datagram into messages.
 type Splitter struct {
 	Peer  uint8 // the sender's peer id
-	Count int   // messages announced
+	Count int   // number of messages that the datagram announces
 
 	b    []byte
 	off  int
 	done int
 
 	tried bool // whether fits is valid
-	fits  bool // the rest of the datagram fits with keepalives of one byte
+	fits  bool // the rest of the datagram fits if keepalives have one byte
 }
 
-// Split starts splitting a deciphered datagram. It returns ErrEmpty for fewer
-// than two bytes.
+// Split starts splitting a deciphered datagram. It returns ErrEmpty if there
+// are fewer than two bytes.
 func Split(plain []byte) (s Splitter, err error) {
 	err = s.Start(plain)
 	return s, err
 }
 
-// Start starts splitting another datagram, like Split.
+// Start starts splitting another datagram, as Split does.
 func (s *Splitter) Start(plain []byte) error {
 	if len(plain) < 2 {
 		*s = Splitter{}
@@ -321,14 +322,14 @@ func (s *Splitter) Start(plain []byte) error {
 // announced number of messages.
 func (s *Splitter) Done() bool { return s.done == s.Count && s.off == len(s.b) }
 
-// Next returns the next message; ok is false at the end. An error ends the
-// datagram; Rest returns the remaining bytes.
+// Next returns the next message. At the end, ok is false. An error ends the
+// datagram. Then Rest returns the remaining bytes.
 func (s *Splitter) Next() (m Message, ok bool, err error) {
 	m.Body, ok, err = s.Read(&m.Header)
 	return m, ok, err
 }
 
-// Read is Next for a header that belongs to the caller, and must be zero.
+// Read works as Next, but stores the header in h, which must be zero.
 func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 	if s.done == s.Count {
 		if s.off < len(s.b) {
@@ -351,9 +352,9 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 	return b[h.Size:h.Len:h.Len], true, nil
 }
 
-// Unreliable returns the next message if it is, like most, a complete Standard one
+// Unreliable returns the next message if it is a complete Standard message
 // without the reliable, priority and fragment flags, and its body begins with
-// first. Otherwise it returns nil; use Read.
+// first. Most messages are like that. Otherwise it returns nil: use Read.
 func (s *Splitter) Unreliable(first byte) []byte {
 	b := s.b[s.off:]
 	if len(b) <= PlainHeader || s.done == s.Count {
@@ -368,7 +369,7 @@ func (s *Splitter) Unreliable(first byte) []byte {
 }
 
 // Acknowledgement returns the next message if it is a complete Acknowledge.
-// Otherwise it returns nil; use Read.
+// Otherwise it returns nil: use Read.
 func (s *Splitter) Acknowledgement() []byte {
 	b := s.b[s.off:]
 	if s.done == s.Count || len(b) < ackHeader || Type(b[0]) != Acknowledge {
@@ -384,7 +385,7 @@ func (s *Splitter) Acknowledgement() []byte {
 	return b[:n:n]
 }
 
-// AckFlags returns the flags of a complete Acknowledge.
+// AckFlags returns the flags of an Acknowledge, which must be complete.
 func AckFlags(message []byte) uint8 { return message[ackHeader-1] }
 
 // Skip advances past the message returned by Unreliable or Acknowledgement.
@@ -393,13 +394,13 @@ func (s *Splitter) Skip(message []byte) {
 	s.off += len(message)
 }
 
-// Left returns the number of messages announced that have not been returned.
+// Left returns how many of the announced messages have not been returned.
 func (s *Splitter) Left() int { return s.Count - s.done }
 
 // keepalive handles a DoNothing message in the long form.
 func (s *Splitter) keepalive(h *Header) {
 	b, left := s.b[s.off:], s.Count-s.done
-	if !s.tried { // the result holds for all later keepalives
+	if !s.tried { // the result is valid for all later keepalives
 		s.tried, s.fits = true, fits(b[h.Len:], left)
 	}
 	if s.fits || len(b) == h.Len {
@@ -410,7 +411,7 @@ func (s *Splitter) keepalive(h *Header) {
 	}
 }
 
-// fits reports whether b is exactly n messages.
+// fits reports whether b consists of exactly n messages.
 func fits(b []byte, n int) bool {
 	for ; n > 0; n-- {
 		_, rest, err := Next(b)
@@ -423,7 +424,7 @@ func fits(b []byte, n int) bool {
 }
 
 // longKeepalive reads a DoNothing message with the header of the other types
-// below 32. The game sends a single byte; this form is read only if the
+// below 32. The game sends a single byte. This form is read only if the
 // datagram does not fit otherwise.
 func longKeepalive(b []byte) (h Header, ok bool) {
 	if len(b) < 5 || b[2]&0xC0 != 0xC0 {
@@ -441,8 +442,8 @@ func (s *Splitter) Rest() []byte { return s.b[s.off:] }
 
 // Plausible reports whether a deciphered datagram belongs to this game: the
 // sender id is valid, and the message list fits to the last byte. A truncated
-// datagram (whole is false) must fit as far as it goes, with one message at
-// least.
+// datagram (whole is false) must fit up to its end, and have at least one
+// message.
 func Plausible(plain []byte, whole bool) bool {
 	s, err := Split(plain)
 	if err != nil || s.Count == 0 || !PlausiblePeer(s.Peer) {
