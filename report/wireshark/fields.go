@@ -154,8 +154,8 @@ func newTable(c *decode.Catalog) *fieldTable {
 	return t
 }
 
-// add adds a field, or returns the existing one with the name. If the two have
-// different numeric forms, it keeps the larger.
+// add adds a field, or returns the existing one with the name. A signed form
+// replaces an unsigned one.
 func (t *fieldTable) add(name string, f form, doc string) *field {
 	if old := t.byName[name]; old != nil {
 		if f == formInt && (old.form == formUint || old.form == formHex) {
@@ -302,9 +302,8 @@ func (v *describer) Field(f *decode.Field) {
 	}
 }
 
-// nameValues adds the names of values to the field. If the field has other
-// names in another layout of its message, the name is shown next to the number
-// instead.
+// nameValues adds the names of values to the field. It removes the names if the
+// field has other names in another layout of its message.
 func (n *node) nameValues(f *decode.Field) {
 	var values []value
 	if f.Names != nil && f.Kind != decode.KindFlags8 {

@@ -1,4 +1,5 @@
-// Package anonymize writes captures in which nothing tells of people or hosts.
+// Package anonymize copies captures without data that identifies people or
+// hosts.
 package anonymize
 
 import (
@@ -17,12 +18,12 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Options say how captures are made anonymous.
+// Options control how captures are made anonymous.
 type Options struct {
 	Config   dissect.Config
-	Key      []byte // as of NewKey: the same key gives the same pseudonyms
-	KeepChat bool   // but for the names of players in it
-	KeepRest bool   // bytes that do not decode, which may hold anything
+	Key      []byte // key in the format of NewKey, and the same key gives the same pseudonyms
+	KeepChat bool   // keep chat, except for the names of players in it
+	KeepRest bool   // keep bytes that do not decode, which may contain private data
 }
 
 const keySize = 32
@@ -30,11 +31,11 @@ const keySize = 32
 // NewKey returns a random key.
 func NewKey() []byte {
 	key := make([]byte, keySize)
-	_, _ = rand.Read(key) // it does not fail
+	_, _ = rand.Read(key) // it never returns an error
 	return key
 }
 
-// ParseKey returns the key that is written in hexadecimal.
+// ParseKey parses a key in hexadecimal.
 func ParseKey(text string) ([]byte, error) {
 	key, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != keySize {
@@ -43,16 +44,17 @@ func ParseKey(text string) ([]byte, error) {
 	return key, nil
 }
 
-// A Job makes captures anonymous: Write writes them, Verify takes out originals
-// that are left, and Summary reports both.
+// A Job makes captures anonymous. Write writes them, Verify removes original
+// values that remain, and Summary reports both.
 type Job struct {
 	w       *rewriter
 	check   *check
-	wounded int // datagrams in which the check found a value
-	dropped int // frames
+	wounded int // number of datagrams in which the check found a value
+	dropped int // number of frames dropped by the check
 }
 
-// New returns a job that writes to out, which Write closes. The name is for errors.
+// New returns a job that writes to out. Write closes out. The name is for
+// errors.
 func New(name string, out io.Writer, o Options) (*Job, error) {
 	p, err := newPseudonyms(o.Key)
 	if err != nil {
@@ -64,16 +66,16 @@ func New(name string, out io.Writer, o Options) (*Job, error) {
 	return &Job{w: w}, nil
 }
 
-// Write copies the captures. each is called after each datagram. damage tells of
-// captures that are cut short or damaged.
+// Write copies the captures. It calls each after each datagram. The error
+// damage reports captures that are cut short or damaged.
 func (j *Job) Write(names []string, stdin io.Reader, each func(*capture.Series)) (damage, err error) {
 	w := j.w
 	src, err := capture.OpenTapped(names, stdin, &tap{Copy: w.to, w: w})
 	if err != nil {
-		_ = w.to.Close() // there is an error already
+		_ = w.to.Close() // the first error is returned
 		return nil, err
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	for d, end := range dissect.Datagrams(src) {
 		if damage = end; end == nil {
 			w.datagram(d)
@@ -92,12 +94,12 @@ func (j *Job) Write(names []string, stdin io.Reader, each func(*capture.Series))
 	return nil, damage
 }
 
-// keep chooses the frames that can be rewritten.
+// keep selects the frames that can be rewritten.
 func keep(f *capture.Frame) bool { return f.Datagram != nil && f.Payload >= 0 }
 
-// A tap passes frames and interfaces on to a copy, and counts the comments, other
-// options and blocks that the copy must not hold. Of the options of interfaces it
-// keeps those that times depend on.
+// A tap passes frames and interfaces to a copy. It counts the comments, other
+// options and blocks that are not copied. It copies only those options of
+// interfaces that are needed to read times.
 type tap struct {
 	*capture.Copy
 	w *rewriter
@@ -132,11 +134,12 @@ func (t *tap) Frame(f *capture.Frame) {
 	t.Copy.Frame(f)
 }
 
-// Summary writes the table of replacements, and remarks on parts left out.
+// Summary writes the table of replacements, and notes about parts that were not
+// copied.
 func (j *Job) Summary(to io.Writer, name string) error {
 	w, c := j.w, j.check
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(t, "different\treplaced\t\n") // Flush reports the error
+	_, _ = fmt.Fprintf(t, "different\treplaced\t\n") // Flush returns the error
 	for k := range kinds {
 		_, _ = fmt.Fprintf(t, "%d\t%d\t  %s\n", w.distinct[k], w.times[k], kindNames[k])
 	}

@@ -21,35 +21,36 @@ import (
 )
 
 const (
-	shortest = 3 // bytes of the shortest text that is searched for
-	searched = 4 // bytes of the shortest form of a value: fewer appear everywhere by chance
+	shortest = 3 // minimum bytes of a text to search for
+	searched = 4 // minimum bytes of the form of a value to search for, since shorter ones occur everywhere by chance
 )
 
-// A hit is an original value in a datagram of the output.
+// A hit is an occurrence of an original value in a datagram of the output.
 type hit struct {
-	lo, hi  int  // of the payload
-	address bool // of four bytes, which numbers may hold by chance
+	lo, hi  int  // range of bytes in the payload
+	address bool // the value is an address of four bytes, which numbers may contain by chance
 }
 
-// A check looks for original values in an output. It doesn't decode: it compares all
-// bytes, as they are and deciphered, with each value in each encoding.
+// A check searches an output for original values. It does not decode messages.
+// It compares all bytes, enciphered and deciphered, with each value in each
+// encoding.
 type check struct {
 	byStart map[[searched]byte][]form
-	starts  [1 << 16]bool // by the first two bytes of a form
-	values  int           // that are searched for
-	skipped int           // values that are too short, or the game's own words
+	starts  [1 << 16]bool // indexed by the first two bytes of a form
+	values  int           // number of values that are searched for
+	skipped int           // number of values that are too short or words of the game
 
-	hits  map[int][]hit // by frame of the output
-	drops map[int]bool  // frames with a value outside of their payload
+	hits  map[int][]hit // indexed by frame of the output
+	drops map[int]bool  // frames with a value outside their payload
 }
 
-// A form is a value in an encoding.
+// A form is a value in one encoding.
 type form struct {
 	text    string
 	address bool
 }
 
-// newCheck prepares the search for values in all their forms.
+// newCheck prepares the search for values in all their encodings.
 func newCheck(v *values) *check {
 	c := &check{byStart: map[[searched]byte][]form{}}
 	for text, of := range v.originals {
@@ -63,7 +64,7 @@ func newCheck(v *values) *check {
 			}
 		case ipv4Address, ipv6Address:
 			a, _ := netip.AddrFromSlice([]byte(text))
-			if !a.IsLoopback() { // every machine's own; acknowledgements of message 127 look like it
+			if !a.IsLoopback() { // every machine has these addresses, and acknowledgements of message 127 look like them
 				c.add(text, true)
 				reversed := []byte(text)
 				slices.Reverse(reversed)
@@ -82,8 +83,9 @@ func newCheck(v *values) *check {
 	return c
 }
 
-// addText adds a text of Windows-1252 in the encodings that programs use. One that is
-// too short by itself is searched for with its length before it.
+// addText adds a text in Windows-1252 in the encodings that programs use. A
+// text that is too short is searched for together with the length byte before
+// it.
 func (c *check) addText(text string) {
 	wide := wire.AppendWideTextOf(nil, wire.Text([]byte(text)))
 	c.add(string(wide), false)
@@ -106,8 +108,8 @@ func (c *check) addText(text string) {
 	c.add(string(byte(len(text)+1))+"\x00\x00\x00"+text, false)
 }
 
-// wideLetters returns the UTF-8 of a text that is UTF-16 itself, as names are that
-// Windows-1252 lacks; "" for others.
+// wideLetters converts a UTF-16 text to UTF-8. Names with characters that
+// Windows-1252 lacks are such texts. For other texts it returns "".
 func wideLetters(text string) string {
 	if len(text)%2 != 0 || strings.IndexByte(text, 0) < 0 && !slices.ContainsFunc([]byte(text), func(b byte) bool { return b < ' ' }) {
 		return ""
@@ -119,7 +121,8 @@ func wideLetters(text string) string {
 	return string(utf16.Decode(units))
 }
 
-// plain reports whether a text has too few letters and digits to be anybody's.
+// plain reports whether a text has too few letters and digits to identify
+// anybody.
 func plain(text string) bool {
 	n := 0
 	for _, b := range []byte(text) {
@@ -130,7 +133,7 @@ func plain(text string) bool {
 	return n < shortest
 }
 
-// isOwn reports whether a text is a part of one of the game's own that was kept.
+// isOwn reports whether a text is part of a text of the game that was kept.
 func (v *values) isOwn(text string) bool {
 	if gamespy.Own([]byte(text)) {
 		return true
@@ -157,7 +160,7 @@ func (c *check) add(text string, address bool) {
 	c.starts[uint16(text[0])|uint16(text[1])<<8] = true
 }
 
-// in yields the places of values in bytes.
+// in calls found for each value in b.
 func (c *check) in(b []byte, found func(hit)) {
 	for i := 0; i+searched <= len(b); i++ {
 		if !c.starts[uint16(b[i])|uint16(b[i+1])<<8] {
@@ -171,8 +174,9 @@ func (c *check) in(b []byte, found func(hit)) {
 	}
 }
 
-// File, Section, Interface and Block implement [capture.Tap]. The output has no block
-// or option that is copied from the input, except for the resolution of times.
+// File, Section, Interface and Block implement [capture.Tap]. They do nothing:
+// the output has no block or option from the input except the resolution of
+// times.
 func (c *check) File(int)                     {}
 func (c *check) Section([]byte)               {}
 func (c *check) Interface(*capture.Interface) {}
@@ -208,16 +212,16 @@ func (c *check) file(name string) error {
 		}
 		return err
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	for _, end := range dissect.Datagrams(src) {
 		err = end
 	}
 	return err
 }
 
-// clean copies a file without the values that were found in it: without the messages
-// that hold them, or the frames if there is no such message. Once more, it is without
-// these frames in any case.
+// clean copies a file without the values that were found in it. It blanks the
+// messages that contain them, or drops the frame if there is no such message.
+// If again is set, it drops the frames in all cases.
 func (j *Job) clean(name string, to io.WriteCloser, again bool) error {
 	c := j.check
 	for n := range c.hits {
@@ -231,7 +235,7 @@ func (j *Job) clean(name string, to io.WriteCloser, again bool) error {
 	if err != nil {
 		return errors.Join(err, out.Close())
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	for d, end := range dissect.Datagrams(src) {
 		if err = end; err != nil {
 			break
@@ -245,8 +249,8 @@ func (j *Job) clean(name string, to io.WriteCloser, again bool) error {
 	return errors.Join(err, out.Close())
 }
 
-// without returns a payload without values: zeros take the place of the message around a
-// text, and of the bytes of an address.
+// without returns a payload without values. It replaces the message around a
+// text by zeros, and the bytes of an address as well.
 func without(payload []byte, hits []hit) []byte {
 	if isText(payload) {
 		for _, h := range hits {
@@ -256,7 +260,7 @@ func without(payload []byte, hits []hit) []byte {
 	}
 	plain := cipher.Decrypt(nil, payload)
 	split, err := transport.Split(plain)
-	const header = 2 // peer and number of messages
+	const header = 2 // sender ID and number of messages
 	end := header
 	for err == nil {
 		m, ok, bad := split.Next()
@@ -271,7 +275,7 @@ func without(payload []byte, hits []hit) []byte {
 			case h.address:
 				clear(plain[max(h.lo, lo):min(h.hi, hi)])
 			case m.Type == transport.Standard && !m.Fragment && hi > lo:
-				clear(plain[lo+1 : hi]) // after the opcode
+				clear(plain[lo+1 : hi]) // keeps the opcode
 			default:
 				clear(plain[lo:hi])
 			}
@@ -281,11 +285,11 @@ func without(payload []byte, hits []hit) []byte {
 	return cipher.Encrypt(nil, plain)
 }
 
-// Verify searches the file that was written for original values in all encodings. If it
-// finds one, it writes a copy without the value to another file, and searches that. It
-// returns the name of the file that holds none.
+// Verify searches the written file for original values in all encodings. If it
+// finds one, it writes a copy without the value to another file and searches
+// that. It returns the name of a file without any values.
 func (j *Job) Verify(name string, create func() (string, io.WriteCloser, error)) (verified string, err error) {
-	const most = 5 // copies: the second one drops all frames with a value
+	const most = 5 // maximum number of copies, of which the second and later drop all frames with a value
 	j.check = newCheck(j.w.values)
 	for round := range most {
 		if err := j.check.file(name); err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// pseudonyms replace values. They depend on the key and the value alone.
+// pseudonyms replace values. A pseudonym depends only on the key and the value.
 type pseudonyms struct {
 	ip4, ip6 *cryptopan.Mapping
-	text     []byte // keys
+	text     []byte // keys for texts
 	hardware []byte
-	memory   map[string]string // texts and their pseudonyms, as a cache
-	packets  []uint16          // ids of IP packets by the original one, once one is needed
+	memory   map[string]string // cache of texts and their pseudonyms
+	packets  []uint16          // IDs of IP packets by their original ID, nil until the first is needed
 }
 
 // newPseudonyms returns the pseudonyms of a key.
@@ -38,8 +38,8 @@ func newPseudonyms(key []byte) (*pseudonyms, error) {
 	return &pseudonyms{ip4: ip4, ip6: ip6, text: keys[2], hardware: keys[3], memory: map[string]string{}}, nil
 }
 
-// ofIP replaces an address of 4 or 16 bytes in place. An IPv4 address in IPv6
-// form stays one.
+// ofIP replaces an address of 4 or 16 bytes in place. An IPv4-mapped IPv6
+// address stays IPv4-mapped.
 func (p *pseudonyms) ofIP(b []byte) {
 	mapped := []byte{10: 0xff, 11: 0xff}
 	switch {
@@ -52,8 +52,8 @@ func (p *pseudonyms) ofIP(b []byte) {
 	}
 }
 
-// elsewhere maps an address into the other half of all addresses, so that none stays
-// as it is, and neighbours do not become each other.
+// elsewhere maps an address to the other half of all addresses. Thus no address
+// stays unchanged, and neighbouring addresses do not swap.
 func elsewhere(m *cryptopan.Mapping, b []byte) {
 	const half = 0x80
 	first := b[0] & half
@@ -62,13 +62,15 @@ func elsewhere(m *cryptopan.Mapping, b []byte) {
 	}
 }
 
-// nobody reports whether an address is nobody's own: all zeros or all ones.
+// nobody reports whether an address is all zeros or all ones, which no host
+// has.
 func nobody(b []byte) bool {
 	return bytes.Count(b, []byte{0}) == len(b) || bytes.Count(b, []byte{0xff}) == len(b)
 }
 
-// ofHardware replaces a hardware address in place. Broadcasts and multicasts
-// stay such; the others are addresses that no maker gives.
+// ofHardware replaces a MAC address in place. Broadcast and multicast addresses
+// stay such. Other addresses become locally administered, which no manufacturer
+// assigns.
 func (p *pseudonyms) ofHardware(b []byte) {
 	if nobody(b) {
 		return
@@ -82,13 +84,13 @@ func (p *pseudonyms) ofHardware(b []byte) {
 func mac(key []byte, parts ...[]byte) []byte {
 	h := hmac.New(sha256.New, key)
 	for _, b := range parts {
-		_, _ = h.Write(b) // a hash does not fail
+		_, _ = h.Write(b) // a hash never returns an error
 	}
 	return h.Sum(nil)
 }
 
-// ofText replaces a text in Windows-1252 by one of the same length and shape.
-// Marks between words stay in talk.
+// ofText replaces a text in Windows-1252 by a text with the same length and
+// shape. If talk is set, punctuation between words is kept.
 func (p *pseudonyms) ofText(b []byte, talk bool) []byte {
 	if len(b) == 0 {
 		return nil
@@ -109,8 +111,8 @@ func (p *pseudonyms) ofText(b []byte, talk bool) []byte {
 	return out
 }
 
-// ofWide is ofText for UTF-16LE. A text that Windows-1252 has, too, gets the
-// pseudonym that it has there.
+// ofWide is ofText for UTF-16LE. A text that Windows-1252 can also encode gets
+// the same pseudonym as there.
 func (p *pseudonyms) ofWide(b []byte, talk bool) []byte {
 	narrow := wire.AppendTextOf(nil, wire.WideText(b))
 	if bytes.Equal(wire.AppendWideTextOf(nil, wire.Text(narrow)), b) {
@@ -127,12 +129,12 @@ func (p *pseudonyms) ofWide(b []byte, talk bool) []byte {
 	return out
 }
 
-// marks may stand between the letters of a name. A backslash would end a value of
-// GameSpy.
+// marks are punctuation characters that may replace those in a name. There is
+// no backslash, which would end a GameSpy value.
 const marks = "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"
 
-// alphabet returns the characters that may stand for c, as the first and their
-// number; for marks the first is 0.
+// alphabet returns the first of the characters that may replace c, and their
+// number. For punctuation the first character is 0.
 func alphabet(c byte, talk bool) (first byte, n uint64) {
 	switch {
 	case c >= 'a' && c <= 'z':
@@ -143,7 +145,7 @@ func alphabet(c byte, talk bool) (first byte, n uint64) {
 		return '0', 10
 	case c >= 0xC0:
 		return 0xC0, 64
-	case c >= 0x80: // also a part of a letter in UTF-8
+	case c >= 0x80: // may also be part of a letter in UTF-8
 		return 0x80, 64
 	case c < ' ' && !blank(c), c == 0x7f:
 		return 1, 1
@@ -153,11 +155,12 @@ func alphabet(c byte, talk bool) (first byte, n uint64) {
 	return c, 1
 }
 
-// blank reports whether a character divides words or lines, or is none.
+// blank reports whether a character is white space or zero.
 func blank(c byte) bool { return c == 0 || c >= '\t' && c <= '\r' || c == ' ' }
 
-// shaped replaces letters by letters, digits by digits and so on. Texts of one
-// shape get different pseudonyms if there are not too many of the shape.
+// shaped replaces letters by letters, digits by digits and so on. Different
+// texts with the same shape get different pseudonyms if the shape has few
+// enough texts.
 func (p *pseudonyms) shaped(b []byte, talk bool, tweak byte) []byte {
 	shape := []byte{tweak}
 	number, size, large := uint64(0), uint64(1), false
@@ -172,7 +175,7 @@ func (p *pseudonyms) shaped(b []byte, talk bool, tweak byte) []byte {
 	}
 	out := bytes.Clone(b)
 	switch {
-	case size == 1 && !large: // nothing but spaces, or marks in talk
+	case size == 1 && !large: // only spaces, or punctuation in talk
 		s := p.stream(shape, b)
 		for i := range out {
 			out[i] = 'a' + byte(s.below(26))
@@ -204,8 +207,8 @@ func place(first, c byte) uint64 {
 	return uint64(c - first)
 }
 
-// ofHash replaces a hash, and ofPacketID the id of an IP packet. Equal ones stay
-// equal; 0 stays 0.
+// ofHash replaces a hash, and ofPacketID replaces the ID of an IP packet. Equal
+// values have equal pseudonyms, and 0 stays 0.
 func (p *pseudonyms) ofHash(v uint32) uint32 {
 	if v == 0 {
 		return 0
@@ -214,7 +217,7 @@ func (p *pseudonyms) ofHash(v uint32) uint32 {
 }
 
 func (p *pseudonyms) ofPacketID(v uint16) uint16 {
-	if p.packets == nil { // nearly every packet has another id: a shuffle of all is faster than permute
+	if p.packets == nil { // nearly every packet has another ID, so shuffling all IDs is faster than permute
 		p.packets = make([]uint16, 1<<16)
 		s := p.stream([]byte("packet"), nil)
 		for i := range p.packets {
@@ -236,8 +239,8 @@ func character(first byte, n uint64) byte {
 	return first + byte(n)
 }
 
-// permute returns the number in the place of x among the numbers below size: a
-// Feistel network, repeated until its result is one of them.
+// permute permutes the numbers below size and returns the one that replaces x.
+// It applies a Feistel network until the result is less than size.
 func (p *pseudonyms) permute(shape []byte, x, size uint64) uint64 {
 	const rounds = 10
 	half := (bits.Len64(size-1) + 1) / 2
@@ -257,20 +260,20 @@ func (p *pseudonyms) permute(shape []byte, x, size uint64) uint64 {
 	}
 }
 
-// A stream is a source of numbers.
+// A stream is a source of pseudorandom numbers.
 type stream struct{ s cipher.Stream }
 
-// stream returns the numbers of a text.
+// stream returns the stream for a text.
 func (p *pseudonyms) stream(shape, text []byte) stream {
 	seed := mac(p.text, []byte("stream"), shape, text)
 	block, err := aes.NewCipher(seed[:16])
 	if err != nil {
-		panic(err) // the size of the key is right
+		panic(err) // cannot happen, since the size of the key is correct
 	}
 	return stream{cipher.NewCTR(block, seed[16:])}
 }
 
-// below returns the next number, which is less than n.
+// below returns a number that is less than n.
 func (s stream) below(n uint64) uint64 {
 	var b [8]byte
 	s.s.XORKeyStream(b[:], b[:])

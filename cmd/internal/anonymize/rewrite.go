@@ -28,28 +28,28 @@ const (
 	maxWaiting      = 1 << 15
 	maxWaitingBytes = 32 << 20
 
-	maxRecent = 1 << 13 // datagrams that may be doubled, as many as the pipeline compares
+	maxRecent = 1 << 13 // datagrams that may be doubled, the number that the pipeline compares
 )
 
-// A waiting is a frame that is to be written, with its deciphered datagram.
+// A waiting is a frame to be written, with its deciphered datagram.
 type waiting struct {
 	number int
-	frame  *capture.Frame // nil once it is written
-	plain  []byte         // anonymous but for the fragments that are waited for
-	game   bool           // to be enciphered
-	parts  int            // fragments that are waited for
-	groups []group        // of these fragments, or of some that came
+	frame  *capture.Frame // nil after it is written
+	plain  []byte         // the deciphered datagram, anonymous except for the fragments that are missing
+	game   bool           // encipher it before writing
+	parts  int            // number of fragments that are missing
+	groups []group        // messages of these fragments, and of fragments that have arrived
 }
 
-// A part is the place of a fragment. A repeated one has several.
+// A part is the position of a fragment. A repeated fragment has several parts.
 type part struct {
 	in       *waiting
-	lo, hi   int // of the body in the datagram
+	lo, hi   int // range of the body in the datagram
 	index    uint8
-	original []byte // the whole message
+	original []byte // the complete transport message with the fragment
 }
 
-// A group is the message that fragments belong to, if it is not complete.
+// A group identifies an incomplete message in fragments.
 type group struct {
 	conversation int
 	from         netip.AddrPort
@@ -62,43 +62,43 @@ type rewriter struct {
 	to       *capture.Copy
 	pipeline *dissect.Pipeline
 	witness  *witness
-	clear    bool // all datagrams are deciphered
-	keepRest bool // undecoded bytes stay
+	clear    bool // all datagrams are already deciphered
+	keepRest bool // keep bytes that are not decoded
 	viewer   decode.Viewer
 	decoder  *decode.Decoder
 
 	queue  []*waiting // in the order of the capture
-	bytes  int        // in the queue
-	recent []*waiting // datagrams of the game, twice maxRecent at most
+	bytes  int        // size of the queue
+	recent []*waiting // recent game datagrams, at most twice maxRecent
 	groups map[group][]part
 	sent   memory
 
-	now *waiting // the current datagram
-	out []byte   // of the current message
-	in  []byte   // the same as it was
+	now *waiting // the datagram that is being rewritten
+	out []byte   // bytes of the current message
+	in  []byte   // original bytes of the current message
 
 	spec    *decode.Spec
-	texts   [][2]int // places of texts in in
-	covered int      // bytes of in that fields explain
-	misread bool     // a number of it is none
-	strange bool     // a value in its head has no name
+	texts   [][2]int // ranges of texts in the original bytes
+	covered int      // number of original bytes that fields describe
+	misread bool     // a number in it is not plausible
+	strange bool     // a value in its head is unknown
 
-	others    int // frames without a datagram of the game
+	others    int // frames without a game datagram
 	pieces    int // frames of datagrams in IP fragments
-	blocks    int // of pcapng, other than frames and interfaces
-	options   int // of pcapng
-	lost      int // fragments that could not be put together in time
-	malformed int // messages that did not decode, or were misread
-	blanked   int // bytes
+	blocks    int // pcapng blocks other than frames and interfaces
+	options   int // pcapng options
+	lost      int // fragments whose message was not complete in time
+	malformed int // messages that did not decode or were misread
+	blanked   int // bytes replaced by zeros
 	messages  int // messages with such bytes
 }
 
-// datagram rewrites the frame that the copy holds. Frames that are not of the
-// game are left out.
+// datagram rewrites the frame that the copy holds. It drops frames that do not
+// belong to the game.
 func (w *rewriter) datagram(g *dissect.Datagram) {
 	f := w.to.Take()
 	if f == nil {
-		return // counted by keep
+		return // keep has counted it
 	}
 	w.witness.datagram(g)
 	w.now = &waiting{number: g.Number, frame: f, plain: make([]byte, len(g.Payload))}
@@ -116,7 +116,7 @@ func (w *rewriter) datagram(g *dissect.Datagram) {
 			game = true
 			w.record(r)
 		}
-		return nil // so that Push does not fail either
+		return nil // so that Push does not return it
 	})
 	if !game && !text {
 		w.others++
@@ -127,7 +127,7 @@ func (w *rewriter) datagram(g *dissect.Datagram) {
 		if g.Form == packet.Wire && !w.clear {
 			plain = cipher.Decrypt(nil, g.Payload)
 		}
-		copy(w.now.plain[:2], plain) // peer id and number of messages
+		copy(w.now.plain[:2], plain) // sender ID and number of messages
 	}
 	if first := w.recentFrame(double); first != nil {
 		w.now.plain = first.plain // it is written before this one
@@ -150,7 +150,7 @@ func (w *rewriter) recentFrame(number int) *waiting {
 	return w.recent[i]
 }
 
-// write writes the frames that wait for nothing, or all.
+// write writes the frames for which no fragment is missing, or all frames.
 func (w *rewriter) write(all bool) {
 	n := 0
 	for ; n < len(w.queue); n++ {
@@ -177,7 +177,7 @@ func (w *rewriter) giveUp(h *waiting) {
 	}
 }
 
-// drop forgets an incomplete message.
+// drop drops an incomplete message.
 func (w *rewriter) drop(g group) {
 	for _, p := range w.groups[g] {
 		p.in.parts--
@@ -261,14 +261,14 @@ func (w *rewriter) record(r *dissect.Record) {
 	}
 }
 
-// broken keeps the header of a message that the capture cut: its length is
-// how readers tell. All else is blank.
+// broken keeps only the header of a message that the capture cut. Readers
+// detect the cut by the length in it.
 func (w *rewriter) broken(r *dissect.Record, out []byte) {
 	size := 0
 	if r.Cut {
-		m, _, _ := transport.Next(r.Bytes) // the error is why it is malformed
+		m, _, _ := transport.Next(r.Bytes) // the error is the reason that the message is malformed
 		if size = m.Size; size == 0 {
-			const shortest = 3 // a header that is itself cut
+			const shortest = 3 // bytes of a header, shorter ones are cut
 			size = shortest
 		}
 	}
@@ -285,7 +285,8 @@ func (w *rewriter) broken(r *dissect.Record, out []byte) {
 	}
 }
 
-// again notes the place of a fragment that repeats one that is waited for.
+// again adds the position of a repeated fragment. It returns false if the
+// fragment is not missing.
 func (w *rewriter) again(g group, r *dissect.Record, lo, hi int) bool {
 	known := slices.ContainsFunc(w.groups[g], func(p part) bool { return bytes.Equal(p.original, r.Bytes) })
 	if known {
@@ -303,7 +304,7 @@ func (w *rewriter) add(g group, r *dissect.Record, lo, hi int) {
 	w.groups[g] = append(w.groups[g], part{w.now, lo, hi, r.Transport.Index, bytes.Clone(r.Bytes)})
 }
 
-// fragment notes the place of a fragment, and rewrites the message if it is
+// fragment adds the position of a fragment, and rewrites the message if it is
 // complete.
 func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 	if r.Payload == nil && r.Status != dissect.StatusPending {
@@ -314,8 +315,8 @@ func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 	if r.Payload == nil {
 		return
 	}
-	// The fragments by index. Of a message with the same number that never became
-	// complete there may be others.
+	// The fragments, ordered by index. There may be others, from an incomplete
+	// earlier message with the same number.
 	var whole []byte
 	first := make([]*part, len(r.Pieces))
 	for i := range first {
@@ -349,15 +350,16 @@ func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 	w.drop(g)
 }
 
-// fields rewrites the fields of a message, the payload or the body in, into out.
-// Bytes of no field become zeros. So does a message that does not decode, or that
-// was read in a form that is not its own: what it shows as a number may be a name.
+// fields rewrites the fields of a message, the payload or the body in, into
+// out. Bytes without a field become zeros. A message that does not decode
+// becomes zeros as well. So does a message decoded with the wrong form, since
+// its numbers may be part of a name.
 func (w *rewriter) fields(r *dissect.Record, in, out []byte) {
 	w.in, w.out, w.spec = in, out, r.Spec
 	w.covered, w.misread, w.strange, w.texts = 0, false, false, w.texts[:0]
 	first := 0
 	if r.Payload != nil && len(in) > 0 {
-		first = 1 // the opcode, which is no field
+		first = 1 // the opcode, which is not a field
 	}
 	copy(out, in[:first])
 	if w.keepRest {
@@ -372,7 +374,7 @@ func (w *rewriter) fields(r *dissect.Record, in, out []byte) {
 		w.malformed++
 	case r.Status == dissect.StatusMalformed:
 		if r.Spec != nil && r.Spec.Head <= len(in) && !w.strange {
-			first = max(first, r.Spec.Head) // later messages depend on it
+			first = max(first, r.Spec.Head) // later messages depend on the head
 		}
 		clear(out[first:])
 		w.malformed++
@@ -386,10 +388,11 @@ func (w *rewriter) fields(r *dissect.Record, in, out []byte) {
 	}
 }
 
-// unresolvedState reports whether the rest of a message is the state of a ship whose
-// class the capture does not tell: the flags of the update say so, and it is no text.
+// unresolvedState reports whether the rest of a message is the state of a ship
+// whose class is unknown. The flags of the update must say that it is, and it
+// must not look like text.
 func unresolvedState(r *dissect.Record, in []byte) bool {
-	const letters, different = 4, 3 // of a name; full power is a letter as well, d
+	const letters, different = 4, 3 // of a name. Full power is also a letter, d.
 	_, update := r.Message.(*msg.StateUpdate)
 	if !update || len(r.Rest) > len(in) {
 		return false
@@ -409,8 +412,8 @@ func unresolvedState(r *dissect.Record, in []byte) bool {
 	return true
 }
 
-// fill fills the bytes that do not decode with zeros, or with FF if the message
-// would be read otherwise with zeros.
+// fill replaces the bytes that do not decode by zeros. If the message would
+// then be decoded in another way, it uses FF instead.
 func (w *rewriter) fill(r *dissect.Record, rest []byte) {
 	read := func() (decode.Dialect, int) {
 		if r.Payload == nil {
@@ -435,7 +438,7 @@ func (w *rewriter) fill(r *dissect.Record, rest []byte) {
 	clear(rest)
 }
 
-// A shipOnly is a session of one ship.
+// A shipOnly is a session with only one ship.
 type shipOnly struct{ class *ship.Class }
 
 // Ship implements [decode.Env].
@@ -444,8 +447,8 @@ func (s shipOnly) Ship(wire.ObjectID) *ship.Class { return s.class }
 // Base implements [decode.Env].
 func (s shipOnly) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
 
-// wordsInNumbers reports whether the numbers of the message hold a word of the game:
-// they were a text then.
+// wordsInNumbers reports whether the numbers of the message contain a word of
+// the game. Then they were really a text.
 func (w *rewriter) wordsInNumbers() bool {
 	for _, word := range ownWords() {
 		for at := 0; ; at++ {
@@ -463,10 +466,11 @@ func (w *rewriter) wordsInNumbers() bool {
 	return false
 }
 
-// ownWords are parts of the game's own texts that no numbers hold by chance.
+// ownWords are parts of the game's texts that do not occur in numbers by
+// chance.
 var ownWords = sync.OnceValue(func() [][]byte {
 	words := [][]byte{[]byte("Multi"), []byte("Mission"), []byte("cripts/"), []byte(".pyc")}
-	const long = 6 // letters
+	const long = 6 // minimum letters
 	for _, name := range names.Systems.Values() {
 		if len(name) >= long && !strings.HasPrefix(name, "Multi") {
 			words = append(words, []byte(name))
@@ -475,7 +479,7 @@ var ownWords = sync.OnceValue(func() [][]byte {
 	return words
 })
 
-// field rewrites a field as its message's spec allows.
+// field rewrites a field according to the spec of its message.
 func (w *rewriter) field(f *decode.Field) {
 	if f.Off < 0 || f.End > len(w.in) || f.Off >= f.End {
 		return
@@ -502,13 +506,13 @@ func (w *rewriter) field(f *decode.Field) {
 		w.compared(f, w.out[lo:hi])
 	case decode.Kept:
 		w.misread = w.misread || !plausible(f)
-		const letters = 0x100 // and above: could be more than one
+		const letters = 0x100 // numbers from here on may be more than one letter
 		w.strange = w.strange || f.Names != nil && f.End <= w.spec.Head && f.Uint >= letters && f.Names.Name(f.Uint) == ""
 	case decode.Blanked:
 	}
 }
 
-// compared replaces a text or a hash that is not the game's own.
+// compared replaces a text or a hash unless it is from the original game.
 func (w *rewriter) compared(f *decode.Field, out []byte) {
 	if f.Kind == decode.KindHash32 {
 		if f.Names == nil || f.Names.Name(f.Uint) == "" {
@@ -524,8 +528,8 @@ func (w *rewriter) compared(f *decode.Field, out []byte) {
 	copy(out, w.text(decode.FreeText, out, isWide(f.Kind)))
 }
 
-// plausible reports whether the game could have computed a vector: one that is
-// really a text has letters in the place of exponents.
+// plausible reports whether the game could have computed a vector. If the bytes
+// are really a text, they have letters in place of exponents.
 func plausible(f *decode.Field) bool {
 	const least, most = 1e-20, 1e15
 	switch f.Kind { //nolint:exhaustive // the others are too short for a name, or have no exponents
@@ -541,8 +545,8 @@ func plausible(f *decode.Field) bool {
 
 func isWide(k decode.Kind) bool { return k == decode.KindWStr32 || k == decode.KindWStrz }
 
-// A memory holds the rewritten numbered messages, for their repetitions. When it
-// is full it forgets the older half.
+// A memory keeps the rewritten numbered messages for retransmissions. When it
+// is full, it drops the older half.
 type memory struct {
 	seed     maphash.Seed
 	new, old map[sent][]byte
@@ -550,7 +554,7 @@ type memory struct {
 
 type sent struct {
 	group
-	hash uint64 // of the whole message
+	hash uint64 // hash of the original message
 }
 
 func (m *memory) key(g group, message []byte) sent {

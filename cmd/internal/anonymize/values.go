@@ -10,7 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// A kind is the kind of a replaced value, in the order of the summary.
+// A kind is a kind of replaced values, in the order of the summary.
 type kind int
 
 const (
@@ -22,10 +22,10 @@ const (
 	serverName
 	password
 	freeText
-	kinds // their number
+	kinds // number of kinds
 )
 
-// kindNames are the kinds as the summary shows them.
+// kindNames are the names of the kinds in the summary.
 var kindNames = [kinds]string{
 	"hardware addresses",
 	"IPv4 addresses",
@@ -37,7 +37,7 @@ var kindNames = [kinds]string{
 	"texts of unknown meaning",
 }
 
-// kindOf has the kinds of private texts.
+// kindOf maps the privacy of texts to their kind.
 var kindOf = map[decode.Privacy]kind{
 	decode.PlayerName: playerName, decode.ChatLine: chatLine, decode.ServerName: serverName, decode.Password: password,
 	decode.FreeText: freeText, decode.Public: freeText,
@@ -49,13 +49,13 @@ const (
 	maxValueBytes = 64 << 20
 )
 
-// A value describes an original value.
+// A value has facts about an original value.
 type value struct {
 	kind     kind
-	replaced bool // and not only seen by the witness
+	replaced bool // the value was replaced, not only found by the witness
 }
 
-// values replaces values and keeps the originals for the search.
+// values replaces values and keeps the original ones for the search.
 type values struct {
 	*pseudonyms
 	keepChat bool
@@ -63,10 +63,10 @@ type values struct {
 	originals map[string]value
 	distinct  [kinds]int
 	times     [kinds]int
-	names     [][2][]byte     // of players, longest first, with their pseudonyms; for kept chat only
-	own       map[string]bool // public texts of the game
+	names     [][2][]byte     // names of players with their pseudonyms, longest first, only if chat is kept
+	own       map[string]bool // texts of the game that are not private
 	size      int
-	forgotten int // values beyond the limits, which are not searched for
+	forgotten int // number of values beyond the limits, which are not searched for
 }
 
 func newValues(p *pseudonyms, keepChat bool) *values {
@@ -120,7 +120,7 @@ func (v *values) hash(b []byte) {
 	binary.LittleEndian.PutUint32(b, v.ofHash(binary.LittleEndian.Uint32(b)))
 }
 
-// packetID replaces the id of an IP packet in place.
+// packetID replaces the ID of an IP packet in place.
 func (v *values) packetID(b []byte) {
 	binary.BigEndian.PutUint16(b, v.ofPacketID(binary.BigEndian.Uint16(b)))
 }
@@ -163,12 +163,12 @@ func (v *values) named(name []byte) {
 func (v *values) namesIn(line []byte) {
 	for _, name := range v.names {
 		v.times[playerName] += bytes.Count(line, name[0])
-		copy(line, bytes.ReplaceAll(line, name[0], name[1])) // of the same length
+		copy(line, bytes.ReplaceAll(line, name[0], name[1])) // both have the same length
 	}
 }
 
-// public notes a text that is the game's own, and not private if it is somebody's
-// name as well.
+// public records a text of the game. The text does not count as private, even
+// if a player has the same name.
 func (v *values) public(b []byte) {
 	const most = 1 << 12
 	if len(v.own) < most {

@@ -14,20 +14,21 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A witness collects private values of the input in a way of its own: without the
-// state of a session, and in every form that a message can have. What the rewriter
-// misreads the witness knows, and the check finds.
+// A witness collects private values of the input independently of the rewriter.
+// It ignores the state of a session and tries every form that a message can
+// have. Therefore it knows values that the rewriter misreads, and the check
+// finds them.
 type witness struct {
 	values  *values
 	catalog *decode.Catalog
 	decoder *decode.Decoder
 	viewer  decode.Viewer
 	clear   bool
-	groups  map[uint32][][]byte // fragments by peer and number
+	groups  map[uint32][][]byte // fragments by sender ID and number
 	private map[*decode.Spec]bool
 }
 
-// maxGroups bounds the messages in fragments that a witness puts together at a time.
+// maxGroups is the maximum number of incomplete messages in fragments.
 const maxGroups = 256
 
 func newWitness(v *values, cfg *dissect.Config) *witness {
@@ -38,7 +39,8 @@ func newWitness(v *values, cfg *dissect.Config) *witness {
 	return &witness{values: v, catalog: catalog, decoder: decode.NewDecoder(), clear: cfg.Clear, groups: map[uint32][][]byte{}, private: map[*decode.Spec]bool{}}
 }
 
-// datagram collects the values of a datagram, which need not be the game's.
+// datagram collects the values of a datagram. The datagram may not belong to
+// the game.
 func (w *witness) datagram(g *dissect.Datagram) {
 	if bytes.HasPrefix(g.Payload, []byte{'\\'}) {
 		w.text(g.Payload)
@@ -60,7 +62,7 @@ func (w *witness) datagram(g *dissect.Datagram) {
 	}
 }
 
-// text collects the words of GameSpy that are not the game's.
+// text collects the words of a GameSpy text that are not from the game.
 func (w *witness) text(b []byte) {
 	for word := range bytes.SplitSeq(b, []byte{'\\'}) {
 		if !gamespy.Own(word) {
@@ -85,7 +87,7 @@ func (w *witness) message(peer byte, m *transport.Message) {
 	}
 }
 
-// fragment keeps a fragment, and returns the message if it is complete.
+// fragment adds a fragment. It returns the message if that is complete.
 func (w *witness) fragment(peer byte, m *transport.Message) (whole []byte) {
 	key := uint32(peer)<<16 | uint32(m.Seq)
 	parts := w.groups[key]
@@ -165,8 +167,8 @@ func (w *witness) fields(r *decode.Result, b []byte, from int) {
 	}))
 }
 
-// suspect notes a text that may be private. Bytes that nobody could have typed are
-// none.
+// suspect adds a text that may be private. It ignores bytes that no user can
+// type.
 func (v *values) suspect(p decode.Privacy, b []byte, wide bool) {
 	if b = canonical(b, wide); p == decode.ChatLine && v.keepChat {
 		return
@@ -181,14 +183,14 @@ func (v *values) suspect(p decode.Privacy, b []byte, wide bool) {
 	}
 }
 
-// suspectAddress notes an address.
+// suspectAddress adds an address.
 func (v *values) suspectAddress(b []byte) {
 	if !nobody(b) {
 		v.remember(ipv4Address, b)
 	}
 }
 
-// canonical returns a text in Windows-1252 if it has one there.
+// canonical converts a text to Windows-1252 if that can encode it.
 func canonical(b []byte, wide bool) []byte {
 	if wide {
 		if narrow := wire.AppendTextOf(nil, wire.WideText(b)); bytes.Equal(wire.AppendWideTextOf(nil, wire.Text(narrow)), b) {

@@ -1,4 +1,4 @@
-// Package command has the flags of the command anonymize.
+// Package command provides the flags of the command anonymize.
 package command
 
 import (
@@ -97,7 +97,8 @@ func (f *Flags) job(to *drafts, o anonymize.Options, names []string) (job *anony
 	return job, damage, cli.Failed(err)
 }
 
-// drafts are the files that take the place of one: the last, once it is verified.
+// drafts are the versions of an output file. The last one that is verified
+// replaces the file.
 type drafts struct {
 	name  string
 	force bool
@@ -105,8 +106,8 @@ type drafts struct {
 	all   []*cli.Draft
 }
 
-// create creates a draft in the place of the one before. What is written to it is packed
-// if the name of the file says so.
+// create creates a draft that replaces the previous one. It compresses the
+// contents if the name of the file requires that.
 func (d *drafts) create() (string, io.WriteCloser, error) {
 	draft, err := cli.CreateDraft(d.name, d.force, d.s)
 	if err != nil {
@@ -116,7 +117,7 @@ func (d *drafts) create() (string, io.WriteCloser, error) {
 	return draft.Name(), capture.Pack(d.name, draft), nil
 }
 
-// accept puts the last draft in the place of the file.
+// accept replaces the file by the last draft.
 func (d *drafts) accept() error {
 	last := len(d.all) - 1
 	for _, draft := range d.all[:last] {
@@ -136,15 +137,15 @@ func (f *Flags) copy(s cli.Streams, job *anonymize.Job, names []string) (damage,
 	progress := cli.NewProgress(s, f.NoProgress)
 	defer progress.Done()
 	return job.Write(names, s.In, func(src *capture.Series) {
-		const every = 4096 // frames
+		const every = 4096 // number of frames
 		if st := src.Stats(); st.Frames%every == 0 {
 			progress.Update(st.BytesRead, st.Size, st.Frames)
 		}
 	})
 }
 
-// readKey returns the key of a file, and creates the file if there is none; or a
-// random key that nobody keeps.
+// readKey reads the key in a file. If the file does not exist, it creates a new
+// key in it. Without a name it returns a random key that is not stored.
 func readKey(name string, report io.Writer) ([]byte, error) {
 	fresh := anonymize.NewKey()
 	if name == "" {

@@ -1,6 +1,7 @@
 // Package cryptopan replaces IP addresses with Crypto-PAn, the scheme of J. Xu,
-// J. Fan, M. Ammar and S. Moon (2002): addresses that share a prefix of any
-// length share one of that length afterwards, and no other relation stays.
+// J. Fan, M. Ammar and S. Moon (2002). Addresses that share a prefix share a
+// prefix of the same length after the replacement. All other relations between
+// addresses are lost.
 package cryptopan
 
 import (
@@ -8,7 +9,7 @@ import (
 	"crypto/cipher"
 )
 
-// KeySize is the length of a key.
+// KeySize is the length of a key in bytes.
 const KeySize = 2 * aes.BlockSize
 
 // A Mapping replaces addresses.
@@ -17,23 +18,23 @@ type Mapping struct {
 	pad   [aes.BlockSize]byte
 }
 
-// New returns the mapping of a key: the key of the cipher, then the source of
-// the padding.
+// New returns the mapping of a key. The key consists of the key of the cipher
+// and the source of the padding.
 func New(key [KeySize]byte) *Mapping {
 	block, err := aes.NewCipher(key[:aes.BlockSize])
 	if err != nil {
-		panic(err) // the size of the key is right
+		panic(err) // cannot happen, since the size of the key is correct
 	}
 	m := &Mapping{block: block}
 	block.Encrypt(m.pad[:], key[aes.BlockSize:])
 	return m
 }
 
-// Map replaces an address of at most 16 bytes in place. Each bit is flipped
-// by the first bit that the cipher makes of the bits before it.
+// Map replaces an address of at most 16 bytes in place. It encrypts the bits
+// before each bit, and flips the bit if the first bit of the result is set.
 func (m *Mapping) Map(address []byte) {
 	var flips, out [aes.BlockSize]byte
-	in := m.pad // the bits before, then padding
+	in := m.pad // the bits before the current one, then padding
 	for i := range len(address) * 8 {
 		at, bit := i/8, byte(0x80)>>(i%8)
 		m.block.Encrypt(out[:], in[:])
