@@ -24,9 +24,9 @@ import (
 // Limits of regular expressions. Matching time is proportional to their size
 // and to the length of the text.
 const (
-	maxPattern  = 1000 // bytes in one
+	maxPattern  = 1000 // length of one in bytes
 	maxProgram  = 1000 // instructions in one
-	maxPrograms = 5000 // instructions in all
+	maxPrograms = 5000 // instructions in all of them
 )
 
 // maxOffer is the maximum number of words listed in an error.
@@ -36,7 +36,7 @@ const maxOffer = 11
 type compiler struct {
 	text     string
 	ix       *index
-	valued   bool // all names must have a value
+	valued   bool // only names with a value are accepted
 	f        *Filter
 	values   map[string]*vocabulary
 	programs int
@@ -48,7 +48,7 @@ func newCompiler(text string, ix *index) *compiler {
 	return &compiler{text: text, ix: ix, f: &Filter{seen: map[*decode.Spec]*shown{}}, values: map[string]*vocabulary{}}
 }
 
-// compile returns the filter. The functions below panic with the first mistake.
+// compile returns the filter. The methods below panic with the first mistake.
 func (c *compiler) compile() (*Filter, *Error) {
 	err := catch(func() {
 		e := parse(c.text)
@@ -124,8 +124,8 @@ func (c *compiler) example(specs []*decode.Spec) string {
 	return ""
 }
 
-// index splits a trailing [n] or slice off the left side of a test; n is -1 if
-// there is none.
+// index splits a trailing [n] or slice off the left side of a test. If there is
+// none, n is -1.
 func (c *compiler) index(t *test) (base string, n int) {
 	w := t.left.word
 	at := strings.IndexByte(w.text, '[')
@@ -159,13 +159,13 @@ func (c *compiler) index(t *test) (base string, n int) {
 // one turns an index into a slice of one character.
 func (o *operand) one(element int) { o.slice = &slice{from: element, length: 1} }
 
-// valued reports whether the operand is more than a name.
+// valued reports whether the operand needs a name with a value.
 func (o *operand) valued() bool { return o.len || o.masks != nil || o.shaped() }
 
 // shaped reports whether a part of the value is compared, or its case changed.
 func (o *operand) shaped() bool { return o.slice != nil || o.fold != asWritten }
 
-// shape returns the shape of an operand of a class; nil for the whole value.
+// shape returns the shape of an operand of a class, or nil for the whole value.
 func (c *compiler) shape(t *test, cl class) *shape {
 	o := &t.left
 	name := o.word.text
@@ -182,8 +182,8 @@ func (c *compiler) shape(t *test, cl class) *shape {
 	return &shape{slice: o.slice, fold: o.fold, bytes: cl == classBytes}
 }
 
-// resolve returns the fields or messages named by a word. A valued one is not a
-// message.
+// resolve returns the fields or messages that a word names. If valued is set, a
+// message is no match.
 func (c *compiler) resolve(w token, base string, valued bool) ([]variant, []*decode.Spec) {
 	if path, ok := strings.CutPrefix(base, "fields."); ok {
 		if vs := c.ix.paths[path]; vs != nil {
@@ -217,8 +217,8 @@ func (c *compiler) resolve(w token, base string, valued bool) ([]variant, []*dec
 	panic(c.errorf(w, "%s has no field %s", specs[0].Name, clip(path)).offer(nearest(path, own)...))
 }
 
-// unknown returns the error for an unknown word. Only keys and fields are
-// similar to a valued one.
+// unknown returns the error for an unknown word. If valued is set, it suggests
+// only keys and fields.
 func (c *compiler) unknown(w token, base string, valued bool) *Error {
 	e := c.errorf(w, "there is no field, message or key %s", clip(base))
 	candidates := c.ix.sorted()
@@ -233,7 +233,7 @@ func (c *compiler) unknown(w token, base string, valued bool) *Error {
 			for _, p := range c.ix.own(specsOf(c.ix.specs, name)) {
 				candidates = append(candidates, name+"."+p)
 			}
-			if len(among(c.ix.paths[path], specsOf(c.ix.specs, name))) > 0 { // only the message is wrong
+			if len(among(c.ix.paths[path], specsOf(c.ix.specs, name))) > 0 { // the path is right and only the message is wrong
 				e.Suggestions = append(e.Suggestions, name+"."+path)
 			}
 		}
@@ -338,8 +338,8 @@ func (c *compiler) key(k *key.Key, element int, t *test) *keyTest {
 	}
 }
 
-// digits compiles a comparison of texts with whole numbers, or returns nil if a
-// value is another text. Such a value is then a text without quotes.
+// digits compiles a comparison of texts with whole numbers. If a value is
+// another text, it returns nil, and the value is a text without quotes.
 func (c *compiler) digits(k *key.Key, t *test) *keyTest {
 	whole := t.op.equality() || t.op.order()
 	for _, v := range t.values {
@@ -410,7 +410,7 @@ func (c *compiler) sized(k *key.Key, element int, t *test) *keyTest {
 }
 
 // field compiles a comparison of fields. It omits fields that do not support
-// the comparison, unless that is all of them.
+// the comparison, unless none does.
 func (c *compiler) field(vs []variant, element int, t *test) node {
 	vs = c.narrow(vs, element, t)
 	a := &atom{view: vs[0].view, element: vs[0].element, all: t.op.all()}
@@ -439,7 +439,7 @@ func (c *compiler) field(vs []variant, element int, t *test) node {
 	return a
 }
 
-// narrow returns the variants that have the requested length or element.
+// narrow returns the variants that have the requested element, or a length.
 func (c *compiler) narrow(vs []variant, element int, t *test) []variant {
 	w := t.left.word
 	if element < 0 && !t.left.len {
@@ -522,7 +522,7 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) {
 	}
 	switch cl {
 	case classNumber, classBool:
-		if a.numbers == nil { // otherwise the other class has values
+		if a.numbers == nil { // the fields of the other class already set the values
 			a.numbers = c.numbers(c.numeric(name, vs), t)
 		}
 	case classText, classBytes:
@@ -553,13 +553,13 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) {
 type numeric struct {
 	name    string
 	bool    bool // true and false are valid values
-	asked   bool // the expression uses true or false
-	whole   bool // all are whole numbers
-	players bool // the numbers stand for players, who have names
-	// value returns the numbers with a name, or the names that depend on the
-	// field.
+	asked   bool // the expression contains true or false
+	whole   bool // all fields are whole numbers
+	players bool // the numbers are players, who have names
+	// value returns the numbers with a name. If the numbers depend on the field,
+	// it returns the names instead.
 	value func(word string) (spans []float64, named []named)
-	offer []string // names for suggestions
+	offer []string // names to suggest
 }
 
 // numeric returns the description of the numeric fields of a name.
@@ -586,7 +586,7 @@ func (c *compiler) numeric(name string, vs []variant) *numeric {
 type vocabulary struct {
 	names  []string
 	exact  map[string][]named
-	folded map[string][]named // by folded name
+	folded map[string][]named // indexed by folded name
 }
 
 func newVocabulary(vs []variant) *vocabulary {
@@ -638,7 +638,7 @@ func (c *compiler) opcode(word string) (spans []float64, _ []named) {
 func (c *compiler) numbers(of *numeric, t *test) *numbers {
 	n := &numbers{neg: t.op.negated()}
 	c.mask(n, of, t)
-	if t.op == opNone { // a bit mask alone
+	if t.op == opNone { // a bit mask without a comparison
 		n.wide = ranges[float64]{{1, math.Inf(1)}}
 		return n
 	}
@@ -703,8 +703,8 @@ func (c *compiler) player(t *test, v token) (name string, ok bool) {
 	return c.unquote(v), true
 }
 
-// number returns the number in a token. A name may give several numbers, or the
-// names that depend on the field.
+// number returns the number in a token. A name may stand for several numbers.
+// If these depend on the field, the result is the names.
 func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []named) {
 	text := v.text
 	if v.kind == tokString {
@@ -734,7 +734,7 @@ func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
 	switch {
 	case v.kind == tokWord && c.known(text):
 		return c.fieldAsValue(v)
-	case isNumber: // quoted
+	case isNumber: // a quoted number
 		return c.errorf(v, "%s is a number, not text", of.name).offer(text)
 	case of.value != nil:
 		return c.errorf(v, "%s is never %s", of.name, clip(text)).offer(quote(nearest(text, of.offer))...)
@@ -823,8 +823,8 @@ func (c *compiler) time(k *key.Key, t *test) *keyTest {
 	})
 }
 
-// words compiles the values of a word comparison: for each of the key's words,
-// whether it matches.
+// words compiles the values of a word comparison. The result tells for each of
+// the key's words whether it matches.
 func (c *compiler) words(k *key.Key, t *test, shape *shape) []bool {
 	words, offer := k.Words, k.Offer
 	if k.Message {
@@ -910,8 +910,8 @@ func (c *compiler) unquote(v token) string {
 	return text
 }
 
-// textOrBytes compiles the values of a comparison of texts or bytes. A bare text
-// is a name itself.
+// textOrBytes compiles the values of a comparison of texts or bytes. If bare is
+// set, the text is a name, which needs no quotes.
 func (c *compiler) textOrBytes(cl class, name string, t *test, bare bool) *texts {
 	switch {
 	case t.op == opMatches:

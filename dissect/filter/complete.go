@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// Names returns every valid left side of a comparison, sorted: the keys of a
+// Names returns every valid left side of a comparison, in order: the keys of a
 // record, the names of messages, the paths of fields, and the paths of the
 // fields of each message.
 func Names(catalog *decode.Catalog) []string { return newIndex(catalog).names() }
@@ -35,7 +35,7 @@ func (ix *index) names() []string {
 	return slices.Compact(all)
 }
 
-// Possible continuations after an operand and after a comparison.
+// The tokens that can follow an operand and a comparison.
 var (
 	operators = []string{"==", "!=", "<", "<=", ">", ">=", "contains", "matches", "in", "and", "or"}
 	joins     = []string{"and", "or"}
@@ -49,7 +49,7 @@ func Complete(expression string, catalog *decode.Catalog) []string {
 		return nil
 	}
 	toks, err := lex(expression)
-	if err != nil { // such as an open quote
+	if err != nil { // for example an open quote
 		return nil
 	}
 	toks = toks[:len(toks)-1]
@@ -89,14 +89,14 @@ const (
 	atJoin
 )
 
-// before returns the kind of token that can follow toks, and for a value its
-// left operand.
+// before returns the kind of token that can follow toks. For a value, it also
+// returns the left operand.
 func before(toks []token) (left string, at place) {
 	n := len(toks)
 	if n == 0 {
 		return "", atOperand
 	}
-	// Inside a set, the set's start decides.
+	// Inside a set, the token before the set decides.
 	if k := toks[n-1].kind; k == tokBegin || k == tokComma || k == tokTo {
 		for n > 0 && toks[n-1].kind != tokBegin {
 			n--
@@ -133,7 +133,7 @@ func operandBefore(toks []token) string {
 	for i := len(toks) - 1; i >= 0; i-- {
 		switch t := toks[i]; {
 		case t.kind == tokWord && !literal(t.text) && joinWords[lowered(t.text)] == 0:
-			if i > 0 && toks[i-1].kind == tokMask { // skip the name of a flag
+			if i > 0 && toks[i-1].kind == tokMask { // the word is the name of a flag: skip it
 				continue
 			}
 			return t.text
@@ -144,7 +144,7 @@ func operandBefore(toks []token) string {
 	return ""
 }
 
-// steps returns the completions of a word up to the next dot.
+// steps returns the completions of a word up to its next dot.
 func (ix *index) steps(word string) []string {
 	dots := strings.Count(word, ".")
 	var all []string

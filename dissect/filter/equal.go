@@ -10,10 +10,10 @@ import (
 	"github.com/bcdissect/bcdissect/decode/display"
 )
 
-// Equal returns an expression that is true of messages in which the field of a
-// name has the value of f: a comparison, or one for each component of a vector. A
-// value that no comparison can hold, such as an array, leaves the name, which is
-// true of all messages with the field.
+// Equal returns an expression that matches messages in which the field with the
+// name has the value of f. It is a comparison, or one comparison for each
+// component of a vector. If no comparison can express the value, such as an
+// array, it is the bare name, which matches all messages with the field.
 func Equal(name string, f *decode.Field) string {
 	if parts := f.Kind.Components(); parts != "" {
 		var all []string
@@ -56,7 +56,7 @@ func equal(name string, f *decode.Field, it display.Item) string {
 	return name + " == " + string(it.AppendJSON(nil))
 }
 
-// size returns how many bytes a number has.
+// size returns the size of a number in bytes.
 func size(f *decode.Field) int {
 	n, _ := f.Kind.Size()
 	return n

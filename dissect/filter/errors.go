@@ -14,16 +14,16 @@ import (
 // An Error is a mistake in an expression.
 type Error struct {
 	Expr        string
-	Column      int // first wrong character, from 1; after the last one if something is missing
+	Column      int // column of the first wrong character, from 1. If something is missing, the column after the last character.
 	Length      int // number of wrong characters, at least 1
 	Message     string
 	Suggestions []string // possible replacements, best first
 
-	pos int // of the first wrong byte
+	pos int // offset of the first wrong byte
 }
 
-// catch returns the mistake with which a step of the compiler panics, nil if there
-// is none.
+// catch returns the mistake with which a step of the compiler panics, or nil if
+// it does not.
 func catch(step func()) (err *Error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -57,12 +57,12 @@ func (e *Error) Reason() string {
 }
 
 // Caret returns two lines for a terminal: the expression, or the relevant part
-// of a long one, and a mark below the mistake. Every character takes one cell,
-// and control characters are replaced.
+// of a long one, and a mark below the mistake. It assumes that every character
+// takes one cell, and replaces control characters.
 func (e *Error) Caret() string { return caret.Lines(e.Expr, e.Column, e.Length) }
 
 // nearest returns the candidates most similar to word, best first. Candidates
-// with word as their last part come before others: the user omitted the rest of
+// with word as their last part come first, since users often omit the rest of
 // the path.
 func nearest(word string, candidates []string) []string {
 	var all []string

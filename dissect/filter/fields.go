@@ -12,25 +12,26 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// An atom is a test of the fields at a path in every layout with that path. A
-// walk passes the fields to the atoms of its layout, after which each atom
-// knows its result.
+// An atom is a test of the fields at a path in every layout with that path.
+// After a walk has passed the fields to the atoms of its layout, each atom has
+// its result.
 type atom struct {
 	view    display.View
 	element int
-	all     bool // all values must match, not any
-	has     bool // presence is enough
+	all     bool // all values must match, and not only one
+	has     bool // only the field's presence is tested
 
-	// The accepted values, by class; nil if the class cannot be compared.
+	// The accepted values, of which the field for the class is set. All are nil if
+	// the class cannot be compared.
 	numbers   *numbers
 	texts     *texts
 	bytes     *texts
 	addresses *addresses
 
-	specs []*decode.Spec // of the layouts
+	specs []*decode.Spec // specs of the layouts
 
-	seen uint64 // last match in which there was a value
-	hit  uint64 // last match in which a value was accepted; with all, rejected
+	seen uint64 // epoch of the last match in which there was a value
+	hit  uint64 // epoch of the last match in which a value was accepted, or with all, rejected
 }
 
 func (a *atom) eval(f *Filter, r *dissect.Record) bool {
@@ -46,7 +47,7 @@ func (a *atom) eval(f *Filter, r *dissect.Record) bool {
 
 func (a *atom) cost() int { return costField }
 
-// tell records whether a value is accepted.
+// tell records that there is a value and whether it is accepted.
 func (a *atom) tell(f *Filter, is bool) {
 	a.seen = f.epoch
 	if is != a.all {
@@ -87,7 +88,7 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 	}
 }
 
-// item compares what a view shows, or one of many values.
+// item compares what a view shows, or one value of several.
 func (a *atom) item(f *Filter, it display.Item) {
 	switch {
 	case a.has:
@@ -131,7 +132,7 @@ func (a *atom) value(f *Filter, v *decode.Field) {
 		if a.bytes != nil {
 			a.tell(f, a.bytes.hasBytes(v.Bytes))
 		}
-	case decode.TypeVector: // has no value
+	case decode.TypeVector: // has no single value
 	}
 }
 
@@ -143,7 +144,7 @@ func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
 		a.tell(f, a.numbers.is(n, f.visitor.record.NameOf(v)))
 		return
 	}
-	if a.numbers.bool { // as in JSON, a byte other than 0 is true
+	if a.numbers.bool { // any byte other than 0 is true, as in JSON
 		n = min(n, 1)
 	}
 	if is, ok := a.numbers.field(v, n); ok {
@@ -160,7 +161,7 @@ func (a *atom) length(f *Filter, v *decode.Field) {
 	a.tell(f, a.has || a.numbers.whole(int64(n)))
 }
 
-// plain returns the text of a field in UTF-8, valid until the next call.
+// plain returns the text of a field in UTF-8. It is valid until the next call.
 func (f *Filter) plain(v *decode.Field) []byte {
 	f.text = v.AppendText(f.text[:0])
 	return f.text
@@ -168,21 +169,22 @@ func (f *Filter) plain(v *decode.Field) []byte {
 
 // A shown describes the fields that the filter needs of a spec's messages.
 type shown struct {
-	id        int                        // place in the index
-	byDialect [decode.OpenBC + 1]*branch // by layout; nil if there is nothing to see
+	id        int                        // index of the spec in the index
+	byDialect [decode.OpenBC + 1]*branch // indexed by the layout's dialect, nil if the filter needs no fields
 }
 
-// A branch is a group with needed fields; the first one is the whole message.
+// A branch is a group with needed fields. The first branch is the whole
+// message.
 type branch struct {
 	name   string
 	parent *branch
 	leaves []leaf
 	groups []*branch
-	has    []*atom // need the group's presence
-	counts []*atom // need the number of elements
+	has    []*atom // atoms that test the group's presence
+	counts []*atom // atoms that compare the number of elements
 	count  int
 
-	names  []string // of the whole message: fields and groups to show
+	names  []string // for the whole message: names of the fields and groups to show
 	choice decode.FieldSet
 }
 
@@ -210,7 +212,7 @@ func (f *Filter) walk(r *dissect.Record) {
 type visitor struct {
 	f      *Filter
 	at     *branch
-	skip   int // open groups without needed fields
+	skip   int // number of open groups without needed fields
 	record *dissect.Record
 }
 
@@ -296,7 +298,7 @@ func (f *Filter) want(v *variant, a *atom) {
 	switch {
 	case !v.group:
 		l := b.leaf(names[last])
-		if n := len(l.atoms); n == 0 || l.atoms[n-1] != a { // a field may be described twice
+		if n := len(l.atoms); n == 0 || l.atoms[n-1] != a { // a layout may describe a field twice
 			l.atoms = append(l.atoms, a)
 		}
 	case a.view == viewLen:

@@ -10,24 +10,26 @@ import (
 
 // A Filter is a compiled expression. It is not safe for concurrent use.
 type Filter struct {
-	// Start is the origin of rel; if zero, it is the time of the first record.
+	// Start is the time from which rel counts. If zero, it is the time of the
+	// first record.
 	Start time.Time
 
 	root node
 	rel  bool
-	game int // number of the catalogue's specs
+	game int // number of specs in the catalogue
 	seen map[*decode.Spec]*shown
 
-	epoch   uint64 // counts matches, so that results of earlier ones are stale
-	walked  uint64 // last match that walked the fields
+	epoch   uint64 // number of the current match, so that results of earlier ones are not valid
+	walked  uint64 // epoch of the last match that walked the fields
 	viewer  decode.Viewer
 	visitor visitor
 	text    []byte // buffer for a text
 	values  display.Presenter
 }
 
-// Compile compiles an expression about messages of a catalogue, which must be
-// that of the records; nil means the stock catalogue. The error is an [*Error].
+// Compile compiles an expression. The catalogue must be the one with which the
+// records were decoded. A nil catalogue means the stock one. The error is an
+// [*Error].
 func Compile(expression string, catalog *decode.Catalog) (*Filter, error) {
 	f, err := compile(expression, newIndex(catalog))
 	if err != nil {
@@ -36,8 +38,8 @@ func Compile(expression string, catalog *decode.Catalog) (*Filter, error) {
 	return f, nil
 }
 
-// CheckColumn returns the error for a name that is neither a key nor a field,
-// with similar ones; messages are not among them. The error is an [*Error].
+// CheckColumn returns an error if the name is neither a key nor a field. The
+// error is an [*Error] and suggests similar keys and fields, but no messages.
 func CheckColumn(name string, catalog *decode.Catalog) error {
 	ix := newIndex(catalog)
 	if _, err := compile(name, ix); err == nil {
@@ -51,7 +53,7 @@ func CheckColumn(name string, catalog *decode.Catalog) error {
 	return nil
 }
 
-// Match reports whether the filter holds for a record.
+// Match reports whether the filter is true for a record.
 func (f *Filter) Match(r *dissect.Record) bool {
 	f.epoch++
 	if f.rel && f.Start.IsZero() && r.Datagram != nil {
@@ -63,7 +65,7 @@ func (f *Filter) Match(r *dissect.Record) bool {
 // A node is a part of a compiled expression.
 type node interface {
 	eval(f *Filter, r *dissect.Record) bool
-	// cost returns the relative cost of a match; cheaper parts are evaluated
+	// cost returns the relative cost of a match. Cheaper parts are evaluated
 	// first.
 	cost() int
 }
@@ -75,7 +77,8 @@ const (
 	costField = 10
 )
 
-// joined are nodes joined by tokAnd, tokOr or tokXor, or one after tokNot.
+// joined are nodes joined by tokAnd, tokOr or tokXor, or the one node after
+// tokNot.
 type joined struct {
 	by   tokenKind
 	list []node
@@ -99,11 +102,12 @@ func (n *joined) eval(f *Filter, r *dissect.Record) bool {
 
 func (n *joined) cost() int { return n.list[len(n.list)-1].cost() }
 
-// A keyTest tests the values of a key, or the record itself.
+// A keyTest tests the values of a key, or the whole record.
 type keyTest struct {
-	// is reports whether value i is accepted; ok is false if there is none.
+	// is reports whether the value with index i is accepted. If there is none, ok
+	// is false.
 	is     func(f *Filter, r *dissect.Record, i int) (is, ok bool)
-	all    bool // all values must be accepted, not any
+	all    bool // all values must be accepted, and not only one
 	ofKind bool // all records of a kind have the same values
 	text   bool
 }
@@ -127,17 +131,17 @@ func (n *keyTest) cost() int {
 	return costKey
 }
 
-// once makes the test of something that a record has at most once.
+// once returns a test of something that a record has at most once.
 func once(is func(f *Filter, r *dissect.Record) bool) *keyTest {
 	return &keyTest{is: func(f *Filter, r *dissect.Record, i int) (bool, bool) { return i == 0 && is(f, r), i == 0 }}
 }
 
-// has makes the test of whether a record has something.
+// has returns a test of whether a record has something.
 func has(present func(r *dissect.Record) bool) *keyTest {
 	return once(func(_ *Filter, r *dissect.Record) bool { return present(r) })
 }
 
-// each makes the test of the values of a getter.
+// each returns a test of the values of a getter.
 func each[T any](get func(r *dissect.Record, i int) (T, bool), accept func(v T) bool, all bool) *keyTest {
 	return &keyTest{all: all, is: func(_ *Filter, r *dissect.Record, i int) (bool, bool) {
 		v, ok := get(r, i)

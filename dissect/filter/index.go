@@ -12,10 +12,10 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An index holds the described fields of all messages.
+// An index has the described fields of all messages.
 type index struct {
-	specs []*decode.Spec // the catalogue's, then the transport's
-	game  int            // number of the catalogue's specs
+	specs []*decode.Spec // the specs of the catalogue, then of the transport
+	game  int            // number of specs in the catalogue
 	paths map[string][]variant
 }
 
@@ -25,9 +25,9 @@ type layout struct {
 	dialect decode.Dialect
 }
 
-// Views beyond those of package display.
+// Views in addition to the views of package display.
 const (
-	viewElement = display.PlayerName + 1 + iota // of a vector, array or bytes
+	viewElement = display.PlayerName + 1 + iota // element of a vector, array or bytes
 	viewLen
 )
 
@@ -107,8 +107,8 @@ func (ix *index) describe(s *decode.Spec, l decode.Layout, d decode.Dialect) {
 	})
 }
 
-// specsOf returns the specs with exactly the given name, or else those with it
-// in another case.
+// specsOf returns the specs with exactly the given name. If there are none, it
+// ignores case.
 func specsOf(specs []*decode.Spec, name string) []*decode.Spec {
 	var found []*decode.Spec
 	for _, s := range specs {
@@ -147,7 +147,7 @@ func among(vs []variant, specs []*decode.Spec) []variant {
 	return own
 }
 
-// own returns the field paths of some specs, sorted.
+// own returns the field paths of some specs in order.
 func (ix *index) own(specs []*decode.Spec) []string {
 	var all []string
 	for path, vs := range ix.paths {

@@ -6,7 +6,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// A verdict is the result of a node for all records of a kind.
+// A verdict is the result of a node for all records of the same kind.
 type verdict int8
 
 const (
@@ -15,9 +15,9 @@ const (
 	always verdict = 1
 )
 
-// Judge reports whether the filter holds for a record that has the transport type
-// and the spec of r, if these alone decide: known is false if another record of
-// the kind may differ.
+// Judge reports whether the filter is true for all records with the transport
+// type and the spec of r. If another record with these may give a different
+// result, known is false.
 func (f *Filter) Judge(r *dissect.Record) (is, known bool) {
 	v := f.judge(f.root, r)
 	return v == always, v != varies

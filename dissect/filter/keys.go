@@ -9,7 +9,7 @@ import (
 type class uint8
 
 const (
-	classNone class = iota // presence only
+	classNone class = iota // only presence can be tested
 	classNumber
 	classBool
 	classWord // one of a small set of words
@@ -21,7 +21,7 @@ const (
 	classVector
 )
 
-// classNames are for errors.
+// classNames are the names of classes in errors.
 var classNames = [...]string{
 	classNone: "not a value", classNumber: "a number", classBool: "true or false", classWord: "a word", classText: "text",
 	classBytes: "bytes", classAddress: "an address", classTime: "a time", classSeconds: "a number of seconds",
@@ -59,8 +59,8 @@ func wordOf(k *key.Key) func(f *Filter, r *dissect.Record) int {
 	}
 }
 
-// bytesOf returns the getter of a key's bytes or text, valid until the next
-// call; nil if it has neither.
+// bytesOf returns the getter of a key's bytes or text, or nil if it has
+// neither. The result of the getter is valid until the next call.
 func bytesOf(k *key.Key) func(f *Filter, r *dissect.Record) []byte {
 	switch {
 	case k.Bytes != nil:

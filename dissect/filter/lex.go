@@ -15,7 +15,7 @@ const (
 	tokEnd tokenKind = iota
 	tokWord
 	tokString
-	tokOp // a comparison, given by op
+	tokOp // a comparison, given by token.op
 	tokAnd
 	tokOr
 	tokXor
@@ -33,9 +33,9 @@ const (
 type op uint8
 
 const (
-	opNone op = iota // presence
-	opEq             // any value is equal
-	opNe             // all values differ
+	opNone op = iota // tests presence
+	opEq             // true if any value is equal
+	opNe             // true if all values differ
 	opAllEq
 	opAnyNe
 	opLt
@@ -104,7 +104,7 @@ var symbols = []struct {
 	{"..", tokTo, 0},
 }
 
-// wrong maps operators of other languages to this one.
+// wrong maps operators of other languages to operators of filters.
 var wrong = []struct{ text, instead string }{
 	{"<>", "!="}, {"=~", "matches"}, {"=<", "<="}, {"=>", ">="}, {"=", "=="}, {"|", "||"},
 }
@@ -113,8 +113,8 @@ var wrong = []struct{ text, instead string }{
 type token struct {
 	kind tokenKind
 	op   op
-	text string // text of the token, without the quotes of a string
-	pos  int    // byte offset in the expression
+	text string // text of the token. A string is without its quotes.
+	pos  int    // offset in the expression in bytes
 	end  int
 }
 
@@ -181,19 +181,20 @@ func quoted(expr string, i int) (token, *Error) {
 	return token{}, errorAt(expr, i, len(expr), "a text without a closing "+string(quote))
 }
 
-// words matches a word: a bracketed IPv6 address with its port, or letters, digits
-// and underscores with signs inside. A minus is one before a letter or digit, as in
-// seq-gap and 2002-03-01, a plus one before a digit, as in 20:00:00+01:00, and
-// brackets hold an index or a slice.
+// words matches a word: a bracketed IPv6 address with its port, or letters,
+// digits and underscores with signs inside. A minus belongs to a word before a
+// letter or digit, as in seq-gap and 2002-03-01, and a plus before a digit, as
+// in 20:00:00+01:00. Brackets contain an index or a slice.
 var words = regexp.MustCompile(`^(?:\[[\w:.%]*\](?::\d*)?` +
 	`|(?:[-+][.\w]|\.\d|::|[\w\pL\p{Nd}])(?:[\w:/.\pL\p{Nd}]|-\w|\+\d|\[[\d:-]+\])*)`)
 
-// wordLen returns the length of the word at the start of s, 0 if there is none.
-// Words are names, paths, numbers, addresses and times, which need no quotes.
+// wordLen returns the length of the word at the start of s, or 0 if there is
+// none. Names, paths, numbers, addresses and times are words and need no
+// quotes.
 func wordLen(s string) int {
 	word := words.FindString(s)
 	if s[0] != '[' {
-		word, _, _ = strings.Cut(word, "..") // which is a token
+		word, _, _ = strings.Cut(word, "..") // two dots are a token
 	}
 	return len(word)
 }
@@ -209,8 +210,8 @@ func errorAt(expr string, pos, end int, message string) *Error {
 }
 
 // unquote interprets the escapes of a string: \n, \r, \t, \xHH, \uHHHH, and a
-// backslash before any character other than a letter or digit. On failure bad
-// is the offset of the mistake.
+// backslash before any character other than a letter or digit. If an escape is
+// wrong, bad is its offset.
 func unquote(s string) (text string, bad int) {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s, -1
@@ -222,7 +223,7 @@ func unquote(s string) (text string, bad int) {
 			continue
 		}
 		at := i
-		i++ // a string never ends in a backslash
+		i++ // safe, since a string never ends in a backslash
 		switch c := s[i]; c {
 		case 'n':
 			b.WriteByte('\n')

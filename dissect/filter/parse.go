@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Limits of an expression, far above any typed one, to keep a match cheap.
+// Limits of an expression, to keep a match cheap. They are far above what
+// people type.
 const (
-	maxExpr   = 64 << 10 // bytes
+	maxExpr   = 64 << 10 // length in bytes
 	maxDepth  = 100      // nested parentheses
-	maxTests  = 1000     // comparisons and presences
-	maxValues = 1000     // in a set
+	maxTests  = 1000     // comparisons and tests of presence
+	maxValues = 1000     // values in a set
 )
 
-// An expr is a node of the syntax tree: a test, or others joined.
+// An expr is a node of the syntax tree: a test, or several nodes joined.
 type expr struct {
-	join tokenKind // tokAnd, tokOr, tokXor, tokNot; tokEnd for a test
+	join tokenKind // tokAnd, tokOr, tokXor or tokNot, or tokEnd for a test
 	list []*expr
 	test *test
 }
@@ -31,10 +32,10 @@ type test struct {
 // An operand is the left side of a comparison.
 type operand struct {
 	word  token
-	len   bool       // its length
-	fold  letterCase // its text in upper or lower case
-	slice *slice     // of its value, nil for all
-	masks []token    // bit masks, if any
+	len   bool       // compare the length
+	fold  letterCase // compare the text in upper or lower case
+	slice *slice     // part of the value, nil for all of it
+	masks []token    // bit masks, if there are any
 }
 
 // Values is a single value or a range.
@@ -43,7 +44,7 @@ type values struct {
 	span   bool
 }
 
-// both returns the place of a range.
+// both returns a token that spans a range, for errors.
 func (v *values) both() token { return token{pos: v.lo.pos, end: v.hi.end} }
 
 // parse returns the syntax tree of an expression. It panics with the first mistake.
@@ -77,7 +78,7 @@ type parser struct {
 
 func (p *parser) peek() *token { return &p.toks[p.at] }
 
-// take returns and consumes the next token; the last one stays.
+// take returns and consumes the next token. It never consumes the last one.
 func (p *parser) take() token {
 	t := p.toks[p.at]
 	if t.kind != tokEnd {
@@ -101,7 +102,7 @@ func (p *parser) whole() *expr {
 	case tokClose:
 		panic(p.errorf(t, "there is no matching ("))
 	case tokWord:
-		if similar := nearest(lowered(t.text), operators); len(similar) > 0 { // speed contans
+		if similar := nearest(lowered(t.text), operators); len(similar) > 0 { // for example in speed contans
 			panic(p.errorf(t, "there is no operator %s", clip(t.text)).offer(similar...))
 		}
 		panic(p.errorf(t, "expected and, or, or a comparison before this"))
@@ -130,10 +131,11 @@ func lowered(word string) string {
 	return word
 }
 
-// joined parses operands of one precedence, and those that bind tighter.
+// joined parses an expression whose operators have this precedence or a higher
+// one.
 func (p *parser) joined(kind tokenKind) *expr {
 	operand := p.negated
-	switch kind { // next tighter one
+	switch kind { // parse an operand of the next higher precedence
 	case tokOr:
 		operand = func() *expr { return p.joined(tokXor) }
 	case tokXor:
@@ -209,7 +211,7 @@ func (p *parser) parenthesis(open token) *expr {
 	switch o := p.peekOp(); {
 	case e.join == tokEnd && e.test.op == opNone && (o != opNone || t.kind == tokMask || p.notIn()):
 		left := e.test.left
-		p.tests-- // it was counted as a presence
+		p.tests-- // it was counted as a test of presence
 		p.masks(&left)
 		return p.compared(left)
 	case o != opNone:
@@ -249,7 +251,8 @@ func (p *parser) operand() operand {
 	return o
 }
 
-// The game's protocol in Wireshark, and the beginning of the names of its fields.
+// The name of the game's protocol in Wireshark, and the prefix of its field
+// names.
 const (
 	wiresharkName   = "bc"
 	wiresharkPrefix = wiresharkName + "."
@@ -285,7 +288,7 @@ func (p *parser) notIn() bool {
 	if !p.join(tokNot) {
 		return false
 	}
-	t := p.toks[p.at+1] // the last token joins nothing
+	t := p.toks[p.at+1] // exists, since the last token is tokEnd
 	return t.kind == tokWord && lowered(t.text) == "in"
 }
 
@@ -354,7 +357,7 @@ func (p *parser) set(t *test) {
 		case tokFinish:
 			return
 		case tokComma:
-		case tokWord, tokString: // as Wireshark wrote sets before its version 4
+		case tokWord, tokString: // Wireshark before version 4 separates values by spaces
 			p.at--
 		default:
 			panic(p.errorf(d, "expected , or }"))
@@ -362,8 +365,8 @@ func (p *parser) set(t *test) {
 	}
 }
 
-// mirrored has the comparisons with their sides exchanged, opNone for those that
-// cannot be.
+// mirrored maps comparisons to those with exchanged sides, or opNone if there
+// is none.
 var mirrored = [opIn + 1]op{
 	opEq: opEq, opNe: opNe, opAllEq: opAllEq, opAnyNe: opAnyNe, opLt: opGt, opLe: opGe, opGt: opLt, opGe: opLe,
 }
@@ -391,7 +394,7 @@ func (p *parser) reversed(v token) *expr {
 // functions are the functions of an operand.
 var functions = []string{"len", "upper", "lower"}
 
-// literal reports whether a word can only be a value; names begin with a
+// literal reports whether a word can only be a value. Names begin with a
 // letter.
 func literal(word string) bool {
 	c := word[0]

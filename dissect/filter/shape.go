@@ -19,8 +19,8 @@ const (
 // A slice is a part of a text or of bytes. Offsets below 0 count from the end.
 type slice struct {
 	from   int
-	length int // -1 for all that follows
-	upTo   int // last offset if inclusive
+	length int // length, or -1 up to the end
+	upTo   int // last offset, if the slice was given with one
 	ranged bool
 }
 
@@ -31,7 +31,7 @@ func parseSlice(s string) (c slice, ok bool) {
 		return c, (from == "" || number(from, &c.from)) && (length == "" || digits(length) && number(length, &c.length)) && s != ":"
 	}
 	c.length = 1
-	if at := strings.IndexByte(s[min(1, len(s)):], '-'); at >= 0 { // not the sign
+	if at := strings.IndexByte(s[min(1, len(s)):], '-'); at >= 0 { // a leading minus is a sign
 		c.ranged = true
 		return c, number(s[:at+1], &c.from) && number(s[at+2:], &c.upTo)
 	}
@@ -50,7 +50,7 @@ func number(s string, n *int) bool {
 // maxOffset is the largest offset in a value.
 const maxOffset = 1 << 16
 
-// bounds returns the part of a value of n units; ok is false if there is none.
+// bounds returns the part of a value of n units. If there is none, ok is false.
 func (c *slice) bounds(n int) (from, to int, ok bool) {
 	from, to = c.from, n
 	if from < 0 {
@@ -69,15 +69,15 @@ func (c *slice) bounds(n int) (from, to int, ok bool) {
 	return from, to, from >= 0 && from < to
 }
 
-// A shape is the part of a value that is compared, and its case.
+// A shape is the part of a value to compare, and a change of case.
 type shape struct {
-	slice *slice // nil for all
+	slice *slice // nil for all of the value
 	fold  letterCase
-	bytes bool // the units are bytes, not characters
+	bytes bool // offsets count bytes instead of characters
 	buf   []byte
 }
 
-// apply returns the part of a value, valid until the next call.
+// apply returns the part of a value. It is valid until the next call.
 func (h *shape) apply(s []byte) (part []byte, ok bool) {
 	if h.slice != nil {
 		units := len(s)
@@ -102,7 +102,7 @@ func (h *shape) apply(s []byte) (part []byte, ok bool) {
 	for len(s) > 0 {
 		r, n := utf8.DecodeRune(s)
 		switch {
-		case r == utf8.RuneError && n == 1: // kept as it is
+		case r == utf8.RuneError && n == 1: // not UTF-8: kept unchanged
 			h.buf = append(h.buf, s[0])
 		case h.fold == upperCase:
 			h.buf = utf8.AppendRune(h.buf, unicode.ToUpper(r))

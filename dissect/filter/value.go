@@ -19,10 +19,10 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// A span is the numbers from lo to hi, inclusive.
+// A span is the numbers from lo to hi, both included.
 type span[T cmp.Ordered] struct{ lo, hi T }
 
-// A ranges is a set of numbers, as disjoint spans in ascending order.
+// A ranges is a set of numbers: disjoint spans in ascending order.
 type ranges[T cmp.Ordered] []span[T]
 
 func (r ranges[T]) has(v T) bool {
@@ -44,7 +44,7 @@ func newRanges[T cmp.Ordered](spans []span[T]) ranges[T] {
 	return r
 }
 
-// floats returns the numbers for which "v o x" holds, for an order op.
+// floats returns the numbers v for which "v o x" is true, for an order op.
 func floats(o op, x float64) span[float64] {
 	inf := math.Inf(1)
 	switch o {
@@ -61,7 +61,7 @@ func floats(o op, x float64) span[float64] {
 	}
 }
 
-// ints returns the numbers for which "v o x" holds, for an order op.
+// ints returns the numbers v for which "v o x" is true, for an order op.
 func ints(o op, x int64) span[int64] {
 	switch {
 	case o == opLt && x > math.MinInt64:
@@ -72,7 +72,7 @@ func ints(o op, x int64) span[int64] {
 		return span[int64]{x + 1, math.MaxInt64}
 	case o == opGe:
 		return span[int64]{x, math.MaxInt64}
-	case o.order(): // nothing is below the least or above the greatest
+	case o.order(): // there is nothing below the least or above the greatest number
 		return span[int64]{1, 0}
 	}
 	return span[int64]{x, x}
@@ -87,11 +87,11 @@ func single(x float64) float64 {
 }
 
 // A named value is compared by number and name, because the number may have
-// another meaning in another field.
+// another name in another field.
 type named struct {
 	v    uint64
 	name string
-	bit  int // bit number of a flag, -1 for other values
+	bit  int // bit number of a flag, or -1 for other values
 }
 
 func (n *named) is(f *decode.Field, v uint64) bool { return v == n.v && n.known(f) }
@@ -110,19 +110,20 @@ func (n *named) known(f *decode.Field) bool {
 // A numbers is a set of accepted numbers.
 type numbers struct {
 	wide  ranges[float64]
-	short ranges[float64] // for 32-bit floats
+	short ranges[float64] // accepted values of 32-bit floats
 	nan   bool
 	named []named
-	neg   bool    // accept all others instead
-	bool  bool    // true and false: accept only fields of these values
-	bits  bool    // apply mask
-	mask  uint64  // bits, with those of flags
-	flags []named // named bits of mask
+	neg   bool    // accept all other numbers instead
+	bool  bool    // the values are true and false, so accept only fields that are
+	bits  bool    // apply mask first
+	mask  uint64  // mask, including the bits of flags
+	flags []named // named bits in mask
 
 	players []string // accepted player names
 }
 
-// is reports whether n accepts a number, or the player's name.
+// is reports whether n accepts a number, or the name of the player with that
+// number.
 func (n *numbers) is(v int64, player wire.Untrusted) bool {
 	return (n.wide.has(float64(v)) || player != "" && slices.Contains(n.players, player.Raw())) != n.neg
 }
@@ -135,8 +136,8 @@ func (n *numbers) whole(v int64) bool {
 	return n.wide.has(float64(v)) != n.neg
 }
 
-// field reports whether n accepts the number of a field; ok is false if the
-// field has none of the flags in n.
+// field reports whether n accepts the number of a field. If the field has none
+// of the flags in n, ok is false.
 func (n *numbers) field(f *decode.Field, v int64) (is, ok bool) {
 	if len(n.named) == 0 && len(n.flags) == 0 {
 		return n.whole(v), true
@@ -193,23 +194,23 @@ type texts struct {
 	one  string
 	many map[string]struct{}
 	re   *regexp.Regexp
-	neg  bool // accept all others instead
+	neg  bool // accept all other texts instead
 
-	contains bool // substrings
+	contains bool // accept texts that contain one of the values
 	part     []byte
 
 	shape *shape // nil to compare whole values
-	buf   []byte // of has
+	buf   []byte // buffer of has
 }
 
-// has is hasBytes for a text.
+// has works as hasBytes for a text.
 func (t *texts) has(text wire.Untrusted) bool {
 	t.buf = append(t.buf[:0], text.Raw()...)
 	return t.hasBytes(t.buf)
 }
 
-// hasBytes reports whether t accepts a text. It accepts none without the part that
-// is compared.
+// hasBytes reports whether t accepts a text. It rejects texts that lack the
+// part to compare.
 func (t *texts) hasBytes(s []byte) bool {
 	if t.shape != nil {
 		var ok bool
@@ -244,11 +245,11 @@ func parseBytes(s string) (b []byte, ok bool) {
 	return b, err == nil && len(b) > 0
 }
 
-// An address is an accepted address or network, on any port or on one.
+// An address is an accepted address or network, with any port or a certain one.
 type address struct {
 	lo, hi netip.Addr
-	net    netip.Prefix // valid for a network
-	port   int          // -1 for any
+	net    netip.Prefix // set for a network
+	port   int          // port, or -1 for any
 }
 
 func (a *address) has(ip netip.Addr, port uint16) bool {
@@ -304,15 +305,16 @@ func parseTime(s string) (ns int64, ok bool) {
 		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
 	} {
 		t, err := time.Parse(form, s)
-		if err == nil && t.Year() > 1678 && t.Year() < 2262 { // the range of int64
+		if err == nil && t.Year() > 1678 && t.Year() < 2262 { // int64 has the nanoseconds of these years
 			return packet.Nanos(t), true
 		}
 	}
 	return 0, false
 }
 
-// Seconds reads a time since the first frame: seconds, a duration with units such
-// as 1m30s, or minutes or hours as the dashboard shows them, such as 00:01:30.
+// Seconds reads a time since the first frame: seconds, a duration with units
+// such as 1m30s, or minutes or hours as the dashboard shows them, for example
+// 00:01:30.
 func Seconds(s string) (d time.Duration, ok bool) {
 	ns, ok := parseSeconds(s)
 	return time.Duration(ns), ok
@@ -327,7 +329,7 @@ func parseElapsed(s string) (ns int64, ok bool) {
 	if m == nil {
 		return 0, false
 	}
-	most := 1e6 // of the first
+	most := 1e6 // maximum of the first number
 	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
 		part := m[i+2]
 		if part == "" {
@@ -351,14 +353,14 @@ func parseSeconds(s string) (ns int64, ok bool) {
 	if strings.Contains(s, ":") {
 		return parseElapsed(s)
 	}
-	exact := s // exact, unlike a float
+	exact := s // parsed exactly, which a float is not
 	if s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' {
 		exact += "s"
 	}
 	if d, err := time.ParseDuration(exact); err == nil {
 		return int64(d), true
 	}
-	x, ok := parseNumber(s) // 1e3
+	x, ok := parseNumber(s) // such as 1e3
 	if x = math.Round(x * 1e9); !ok || !(math.Abs(x) < 1<<63) {
 		return 0, false
 	}
