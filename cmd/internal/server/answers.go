@@ -10,13 +10,13 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// onlyFile is the file that a client is asked for in the rounds that are about one.
+// onlyFile is the file to check in rounds that check a single file.
 var onlyFile = map[uint8]string{0: "App.pyc", 1: "Autoexec.pyc"}
 
-// LoadAnswers reads a list of lines such as "F8A0A768 scripts/App.pyc" and returns the
-// answers of a client that has these files, by round. A line with a directory, such
-// as "C017D1C4 scripts/ships/", is about the hash of its name. Rounds without a line
-// have no answer.
+// LoadAnswers reads a list of lines such as "F8A0A768 scripts/App.pyc" and
+// returns the answers of a client with these files, by round. A line with a
+// directory, such as "C017D1C4 scripts/ships/", has the hash of the directory's
+// name. Rounds without a line have no answer.
 func LoadAnswers(name string) (map[uint8]*msg.ChecksumResponse, error) {
 	answers := map[uint8]*msg.ChecksumResponse{}
 	err := hashLines(name, func(file string, hash uint32) error {
@@ -52,7 +52,7 @@ func LoadAnswers(name string) (map[uint8]*msg.ChecksumResponse, error) {
 	return answers, err
 }
 
-// place puts a file into a tree of directories.
+// place adds a file to a tree of directories.
 func place(t *msg.ChecksumTree, file string, hash uint32) {
 	dir, base := path.Split(file)
 	for part := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {

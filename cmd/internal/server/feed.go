@@ -10,20 +10,21 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
 
-// A Feed gives datagrams to a report. If the report is too slow, some are left
-// out and counted: players do not wait for it.
+// A Feed passes datagrams to a report. If the report is too slow, some
+// datagrams are dropped and counted, so that players do not wait for the
+// report.
 type Feed struct {
 	queue   chan dissect.Datagram
 	size    atomic.Int64 // bytes in the queue
 	dropped atomic.Int64
-	chunk   []byte // of memory for payloads
+	chunk   []byte // memory for payloads
 	number  int
 
-	taken dissect.Datagram // by Next
+	taken dissect.Datagram // datagram returned by Next
 	stats capture.Stats
 }
 
-// Bounds of a feed.
+// Limits of a feed.
 const (
 	feedQueue = 1 << 14 // datagrams
 	feedBytes = 32 << 20
@@ -33,9 +34,10 @@ const (
 // NewFeed returns an empty feed.
 func NewFeed() *Feed { return &Feed{queue: make(chan dissect.Datagram, feedQueue)} }
 
-// Put adds a borrowed datagram. One goroutine at a time may call it.
+// Put adds a datagram and copies its payload. Only one goroutine at a time may
+// call it.
 func (f *Feed) Put(now time.Time, from, to netip.AddrPort, payload []byte) {
-	f.number++ // as in the recording
+	f.number++ // equals the number in the recording
 	if f.size.Load()+int64(len(payload)) > feedBytes {
 		f.dropped.Add(1)
 		return
@@ -59,7 +61,7 @@ func (f *Feed) Put(now time.Time, from, to netip.AddrPort, payload []byte) {
 	}
 }
 
-// Dropped returns the number of datagrams that found no room.
+// Dropped returns the number of datagrams for which there was no room.
 func (f *Feed) Dropped() int64 { return f.dropped.Load() }
 
 // End ends the report.

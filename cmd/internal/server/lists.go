@@ -16,20 +16,20 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// Bounds of a list in a file.
+// Limits of a list in a file.
 const (
 	maxListSize = 1 << 20 // bytes
 	anyOctet    = 255
 )
 
-// listLines gives each line of a list to take, without comments and empty
-// lines. Errors name the file and the line.
+// listLines passes each line of a list to take, without comments and empty
+// lines. Errors contain the file and the line number.
 func listLines(name string, take func(line string) error) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return cli.PlainPath(name, err)
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // it was opened only for reading
 	lines := bufio.NewScanner(io.LimitReader(f, maxListSize+1))
 	read := 0
 	for n := 1; lines.Scan(); n++ {
@@ -50,11 +50,11 @@ func listLines(name string, take func(line string) error) error {
 	return nil
 }
 
-// A banList are the addresses that are not let in; 255 stands for any number,
-// as in the game's own banlist.txt.
+// A banList is a list of banned addresses. 255 matches any number, as in the
+// original game's banlist.txt.
 type banList [][4]byte
 
-// load reads the list from a file. If that fails the list stays as it was.
+// load reads the list from a file. If that fails, the list stays unchanged.
 func (b *banList) load(name string) error {
 	var list banList
 	err := listLines(name, func(line string) error {
@@ -71,8 +71,9 @@ func (b *banList) load(name string) error {
 	return err
 }
 
-// holds reports whether a client is banned, by the address that it says it has,
-// as the game does, or by the one that it really has.
+// holds reports whether a client is banned. It checks the address that the
+// client claims, as the game does, and the address it sends from. A client can
+// claim any address.
 func (b *banList) holds(claimed [4]byte, from netip.Addr) bool {
 	from = from.Unmap()
 	for _, ban := range *b {
@@ -92,8 +93,8 @@ func fits(ban, addr [4]byte) bool {
 	return true
 }
 
-// A checksumList are the hashes that clients' files must have, by the hashes of
-// where the files are.
+// A checksumList has the hashes that the files of clients must have, indexed by
+// the hashes of their paths.
 type checksumList map[string]wantedFile
 
 // A wantedFile is a file of a checksumList.
@@ -102,7 +103,7 @@ type wantedFile struct {
 	hash uint32
 }
 
-// checkedDirs are the directories that clients are asked for, by round.
+// checkedDirs are the directories that clients are asked about, by round.
 var checkedDirs = []struct {
 	round uint8
 	path  string
@@ -123,7 +124,7 @@ func LoadChecksums(name string) (checksumList, error) {
 	return list, err
 }
 
-// hashLines gives each line of a list of hashes to take.
+// hashLines passes each line of a list of hashes to take.
 func hashLines(name string, take func(path string, hash uint32) error) error {
 	some := false
 	err := listLines(name, func(line string) error {
@@ -143,8 +144,8 @@ func hashLines(name string, take func(path string, hash uint32) error) error {
 
 var errNoHashes = errors.New("it has no hashes; write lines such as F8A0A768 scripts/App.pyc")
 
-// add adds a file; it reports whether it is in a directory that clients are
-// asked for.
+// add adds a file. It returns false if the file is in no directory that clients
+// are asked about.
 func (l checksumList) add(path string, hash uint32) (ok bool) {
 	for _, dir := range checkedDirs {
 		n := len(dir.path)
@@ -161,8 +162,8 @@ func (l checksumList) add(path string, hash uint32) (ok bool) {
 	return ok
 }
 
-// Check returns the first file that differs, empty if none does. As with the
-// game's own hosts, files that only one side has do not matter.
+// Check returns the first file whose hash differs, or "" if none does. It
+// ignores files that only one side has, as hosts of the original game do.
 func (l checksumList) Check(m *msg.ChecksumResponse) (failed string) {
 	return l.checkTree([]byte{m.Round}, &m.Tree)
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// Bounds of the metrics' server.
+// Limits of the HTTP server for metrics.
 const (
-	scrapers   = 8 // connections at once; others wait
+	scrapers   = 8 // connections at the same time, and others wait
 	scrapeTime = 5 * time.Second
 	headerSize = 4 << 10
 )
@@ -31,8 +31,8 @@ const (
 // metricsType is the content type of Prometheus' text format.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-// ListenMetrics opens the port of the metrics. Without an address it is one of
-// this machine alone.
+// ListenMetrics opens the port of the metrics. If the address has only a port,
+// it accepts connections from this machine only.
 func ListenMetrics(address string) (net.Listener, error) {
 	l, err := ListenLocally("--metrics", address, "9101", "")
 	if err != nil {
@@ -41,8 +41,9 @@ func ListenMetrics(address string) (net.Listener, error) {
 	return netutil.LimitListener(l, scrapers), nil
 }
 
-// ListenLocally opens the TCP port that a flag names, of this machine alone if there
-// is no address. The example and the remedy are for errors.
+// ListenLocally opens the TCP port that a flag names. If the address has only a
+// port, it accepts connections from this machine only. The example and the
+// remedy are for errors.
 func ListenLocally(flag, address, example, remedy string) (net.Listener, error) {
 	address = Local(address)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
@@ -55,8 +56,8 @@ func ListenLocally(flag, address, example, remedy string) (net.Listener, error) 
 	return l, nil
 }
 
-// Local returns an address to listen on, which is one of this machine alone if only a
-// port is given.
+// Local returns an address to listen on. If the address has only a port, it
+// adds the loopback address.
 func Local(address string) string {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = ":" + address
@@ -67,8 +68,9 @@ func Local(address string) string {
 	return address
 }
 
-// ServeMetrics answers scrapers until the listener is closed. The metrics are
-// at most a second old: scrapers never wait for the host, nor the host for them.
+// ServeMetrics answers requests until the listener is closed. The metrics are
+// at most one second old. Requests never wait for the host, and the host never
+// waits for requests.
 func (s *Server) ServeMetrics(l net.Listener) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
@@ -78,17 +80,17 @@ func (s *Server) ServeMetrics(l net.Listener) {
 			return
 		}
 		w.Header().Set("Content-Type", metricsType)
-		_, _ = w.Write(*text) // a scraper that goes away has its reasons
+		_, _ = w.Write(*text) // the client may have closed the connection
 	})
 	web := &http.Server{
 		Handler: mux, ReadHeaderTimeout: scrapeTime, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime, MaxHeaderBytes: headerSize,
-		ErrorLog: log.New(io.Discard, "", 0), // scrapers must not fill the log
+		ErrorLog: log.New(io.Discard, "", 0), // faulty requests must not fill the log
 	}
-	web.SetKeepAlivesEnabled(false) // nobody holds a connection for nothing
-	_ = web.Serve(l)                // it ends with the listener
+	web.SetKeepAlivesEnabled(false) // an idle connection would block others
+	_ = web.Serve(l)                // ends with an error when the listener is closed
 }
 
-// publish renders the metrics for scrapers. Players cannot add labels.
+// publish renders the metrics for requests. Text from players is never a label.
 func (s *Server) publish() {
 	var b bytes.Buffer
 	family := func(name, kind, help string) {
@@ -161,13 +163,14 @@ func (s *Server) publish() {
 	s.metrics.Store(&text)
 }
 
-// memory returns how much memory the program has from the system.
+// memory returns the number of bytes that the program has obtained from the
+// system.
 func memory() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	for _, s := range samples {
 		if s.Value.Kind() != metrics.KindUint64 {
-			return 0 // a runtime without it
+			return 0 // the runtime has no such metric
 		}
 	}
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	orderWait = 2 * time.Second // that the host may be busy when it is to do something
-	maxSaid   = 1000            // bytes of the host's chat at once
-	maxBans   = 4096            // that are added while the host runs
+	orderWait = 2 * time.Second // timeout for a busy host to accept an order
+	maxSaid   = 1000            // maximum bytes of chat that the host sends at once
+	maxBans   = 4096            // maximum bans added while the host runs
 )
 
 // An order is a request that waits for the host.
@@ -29,7 +29,7 @@ type order struct {
 	answer  chan control.Answer
 }
 
-// Handle has the host carry out a request, which may come from any goroutine.
+// Handle makes the host execute a request. Any goroutine may call it.
 func (s *Server) Handle(r control.Request) control.Answer {
 	o := order{r, make(chan control.Answer, 1)}
 	wait := time.NewTimer(orderWait)
@@ -46,7 +46,7 @@ func (s *Server) Handle(r control.Request) control.Answer {
 	return control.Answer{Error: "the host is busy"}
 }
 
-// obey carries out a request.
+// obey executes a request.
 func (s *Server) obey(now time.Time, r control.Request) control.Answer {
 	var text string
 	var err error
@@ -87,7 +87,8 @@ func (s *Server) status() *control.Status {
 	return c
 }
 
-// drops yields the counts of datagrams not taken or not sent, by reason.
+// drops yields the numbers of datagrams that were not accepted or not sent, by
+// reason.
 func (s *Server) drops(stats *relay.Stats) func(yield func(string, int) bool) {
 	return func(yield func(string, int) bool) {
 		for why, n := range stats.Dropped {
@@ -117,7 +118,7 @@ func (s *Server) players() []control.Player {
 // nameOf returns a player's name for a terminal.
 func nameOf(wide []byte) string { return cli.OneLine(wire.WideText(wide).String()) }
 
-// find returns the player with an id, or else the only one with a name.
+// find returns the player with an ID, or else the only player with a name.
 func (s *Server) find(who string) (found relay.PeerInfo, err error) {
 	id, e := strconv.ParseUint(who, 10, 8)
 	var same []string
@@ -148,7 +149,8 @@ func (s *Server) kick(now time.Time, who string) (string, error) {
 	return fmt.Sprintf("%q (id %d) was removed", nameOf(p.Name), p.ID), nil
 }
 
-// ban bans an address, or that of a player, and puts out who is there from it.
+// ban bans an address, or the address of a player, and disconnects players with
+// the address.
 func (s *Server) ban(now time.Time, who string) (string, error) {
 	addr, err := netip.ParseAddr(who)
 	comment := ""
@@ -189,15 +191,15 @@ func (s *Server) say(now time.Time, text string) (string, error) {
 	return fmt.Sprintf("said to %s: %s", plural.Count(s.Host.Say(now, text), "player"), text), nil
 }
 
-// Bans are the addresses that are not let in: those of a file, and those that
-// were added since.
+// Bans are the banned addresses: those in a file and those added since it was
+// read.
 type Bans struct {
-	File  string // "" for none
+	File  string // name of the file, empty for none
 	list  banList
 	added banList
 }
 
-// Load reads the file. If that fails the bans stay as they were.
+// Load reads the file. If that fails, the bans stay unchanged.
 func (b *Bans) Load() error { return b.list.load(b.File) }
 
 // Holds reports whether a client is banned.
@@ -207,8 +209,9 @@ func (b *Bans) Holds(claimed [4]byte, from netip.Addr) bool {
 
 var errManyBans = errors.New("there are too many bans; put them into the file of --bans")
 
-// Add adds an address, and writes it to the file if there is one. The error
-// tells why it is not written, or if added is false, why it is not banned.
+// Add adds an address, and writes it to the file if there is one. If added is
+// true, the error tells why the address was not written to the file. If added
+// is false, the error tells why the address was not banned.
 func (b *Bans) Add(addr [4]byte, comment string) (added bool, err error) {
 	if len(b.added) >= maxBans {
 		return false, errManyBans
@@ -235,7 +238,7 @@ func (b *Bans) Add(addr [4]byte, comment string) (added bool, err error) {
 	return true, err
 }
 
-// endsLine reports whether a file is empty or ends with the end of a line.
+// endsLine reports whether a file is empty or ends with a line break.
 func endsLine(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {

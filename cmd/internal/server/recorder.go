@@ -9,34 +9,36 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
 
-// A Recorder writes datagrams to a file and gives them to a report. If writing
-// fails, it says so once and gives up: the players go on. The zero value does nothing.
+// A Recorder writes datagrams to a file and passes them to a report. If writing
+// fails, it reports the error once and stops writing, and the game continues.
+// The zero value does nothing.
 type Recorder struct {
 	Log     *cli.Log
-	Feed    *Feed // of the report; nil for none
-	Packets int   // to record or report before the program stops; 0 for no end
+	Feed    *Feed // feed of the report, nil for none
+	Packets int   // number of datagrams after which the program stops, 0 for no limit
 
-	noted   int // recorded or reported
+	noted   int // number of datagrams recorded or reported
 	packets *capture.DatagramWriter
-	file    capture.FileWriter // nil once it has failed
+	file    capture.FileWriter // nil after an error
 	failed  error
 }
 
-// Record has datagrams written to a file, which the recorder closes.
+// Record sets the file to which datagrams are written. The recorder closes it.
 func (r *Recorder) Record(file capture.FileWriter) {
 	r.packets, r.file = capture.NewDatagramWriter(file), file
 }
 
-// Wanted reports whether there is a recording, failed or not.
+// Wanted reports whether datagrams were to be recorded, even if that failed.
 func (r *Recorder) Wanted() bool { return r.packets != nil }
 
-// Active reports whether datagrams are written.
+// Active reports whether datagrams are being written.
 func (r *Recorder) Active() bool { return r.file != nil }
 
-// Full reports whether there are as many datagrams as wanted.
+// Full reports whether the wanted number of datagrams has been reached.
 func (r *Recorder) Full() bool { return r.Packets > 0 && r.noted == r.Packets }
 
-// Note records and reports a borrowed datagram, unless there are enough.
+// Note records and reports a datagram until the wanted number is reached. It
+// does not keep the payload.
 func (r *Recorder) Note(now time.Time, from, to netip.AddrPort, payload []byte) {
 	if r.Full() {
 		return
@@ -51,21 +53,23 @@ func (r *Recorder) Note(now time.Time, from, to netip.AddrPort, payload []byte) 
 	}
 }
 
-// Remark has the next datagram recorded with a comment.
+// Remark adds a comment to the next recorded datagram.
 func (r *Recorder) Remark(text string) {
 	if r.packets != nil {
 		r.packets.Comment = text
 	}
 }
 
-// Lost says why some datagrams did not get where they should, if there are any.
+// Lost logs the number of lost datagrams and the reason, unless the number is
+// 0.
 func (r *Recorder) Lost(n int, why string, args ...any) {
 	if n > 0 {
 		r.Log.Say(plural.Form(n, "%d {datagram|datagrams} "+why), append([]any{n}, args...)...)
 	}
 }
 
-// Flush protects all that was written against a crash of the program.
+// Flush writes buffered datagrams to the file, so that they survive a crash of
+// the program.
 func (r *Recorder) Flush(c capture.Counters) {
 	if r.file != nil {
 		r.check(r.file.Flush(c))
@@ -78,7 +82,7 @@ func (r *Recorder) check(err error) {
 	}
 	r.Log.Say("recording has ended: %s", err.Error())
 	r.failed = err
-	_ = r.file.Close() // the error that matters is known
+	_ = r.file.Close() // the first error is reported
 	r.file = nil
 }
 

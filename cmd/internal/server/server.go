@@ -1,5 +1,5 @@
-// Package server runs the host of a game behind a UDP socket: it receives and
-// sends datagrams, records them, logs events and feeds a report.
+// Package server runs the host of a game on a UDP socket. It receives, sends
+// and records datagrams, logs events and feeds a report.
 package server
 
 import (
@@ -20,18 +20,18 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// Bounds of a server.
+// Limits of a server.
 const (
-	socketBuffer  = 1 << 20 // bytes that the system may keep for it
-	largest       = 2048    // bytes of a datagram; the game's have 512 at most
+	socketBuffer  = 1 << 20 // bytes of the system's receive buffer
+	largest       = 2048    // bytes of a datagram, and the game's have at most 512
 	waitingAtMost = 1024    // datagrams that wait for the host
-	batch         = 256     // of them that the host takes before it answers
-	eventsAtOnce  = 50      // that are said in a second
+	batch         = 256     // datagrams that the host handles before it answers
+	eventsAtOnce  = 50      // events that are logged in a second
 	oddAtMost     = 100     // datagrams without a session that are recorded in a second
 	farewell      = time.Second
-	shortest      = time.Millisecond // between two looks at the timers
+	shortest      = time.Millisecond // time between two checks of the timers
 	beatEvery     = 300 * time.Second
-	beatAtMost    = 10 * time.Second // after the one before, though the game has changed
+	beatAtMost    = 10 * time.Second // time between two heartbeats, even if the game has not changed
 )
 
 // An inbound is a datagram that waits for the host.
@@ -41,52 +41,52 @@ type inbound struct {
 	data *[largest]byte
 }
 
-// A Server is a host behind a socket. One goroutine owns all of it but for the
-// socket's receiving side.
+// A Server is a host on a socket. One goroutine owns everything except the
+// receiving side of the socket.
 type Server struct {
 	Recorder
 
 	conn    Conn
 	Host    *relay.Host
-	seen    netip.AddrPort // the address that recordings give the host
+	seen    netip.AddrPort // address of the host in recordings
 	Name    string
 	Players int
-	Master  netip.AddrPort // that heartbeats go to, if it is valid
-	Bans    *Bans          // that are read again on a hangup
-	// Strangers are to be recorded and reported, too: datagrams without a
-	// session that nobody answers.
+	Master  netip.AddrPort // destination of heartbeats if it is valid
+	Bans    *Bans          // banned addresses, which are read again on SIGHUP
+	// Strangers makes the server also record and report datagrams without a
+	// session that get no answer.
 	Strangers bool
-	Metrics   bool // are made for scrapers
+	Metrics   bool // make metrics for requests
 
 	waiting chan inbound
 	orders  chan order
-	metrics atomic.Pointer[[]byte] // for scrapers; see publish
+	metrics atomic.Pointer[[]byte] // metrics that publish has rendered
 	free    chan *[largest]byte
 	broken  chan error
-	dropped atomic.Int64 // because the host was busy
-	cut     atomic.Int64 // because they were too large
+	dropped atomic.Int64 // datagrams dropped because the host was busy
+	cut     atomic.Int64 // datagrams dropped because they were too large
 
-	skipped int          // received datagrams that were not, because the host ignored them
-	unnoted int          // sent datagrams that were not
-	odd     int          // in this second, noted of those without a session
-	noRoom  atomic.Int64 // in the system's buffer
+	skipped int          // received datagrams that were not recorded because the host ignored them
+	unnoted int          // sent datagrams that were not recorded
+	odd     int          // datagrams without a session that were recorded in this second
+	noRoom  atomic.Int64 // datagrams dropped because the system's buffer was full
 
 	began    time.Time
-	events   int // in this second
-	unsaid   int // events
+	events   int // events logged in this second
+	unsaid   int // events that were not logged
 	joined   int
 	bytesIn  int64
 	bytesOut int64
 	unsent   int
-	sendErr  error // of the last of them
+	sendErr  error // error of the last datagram that was not sent
 	beaten   time.Time
-	count    int // of players, as the master knows it
+	count    int // number of players that the master server knows
 	last     relay.Stats
 	drawn    time.Time
 }
 
-// New returns a server behind a socket; seen is the address that recordings
-// give it.
+// New returns a server on a socket. The address seen is the address of the host
+// in recordings.
 func New(conn Conn, seen netip.AddrPort) *Server {
 	s := &Server{
 		conn: conn, seen: seen,
@@ -100,7 +100,8 @@ func New(conn Conn, seen netip.AddrPort) *Server {
 }
 
 // receive reads datagrams into the queue until the socket is closed. It never
-// waits for the host: without room it drops datagrams, as the system does.
+// waits for the host. If the queue is full, it drops datagrams, as the system
+// does.
 func (s *Server) receive() {
 	var spare [largest]byte
 	socket := NewSocket(s.conn, &s.noRoom)
@@ -114,7 +115,7 @@ func (s *Server) receive() {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case Gone(err): // Windows says here that a client is no longer there
+		case Gone(err): // Windows reports here that a client's port is closed
 		case n == largest || TooLong(err):
 			s.cut.Add(1)
 		case err != nil:
@@ -123,7 +124,7 @@ func (s *Server) receive() {
 		case data == &spare:
 			s.dropped.Add(1)
 		default:
-			s.waiting <- inbound{from, n, data} // there is room for every free buffer
+			s.waiting <- inbound{from, n, data} // never blocks, since the channel has room for every buffer
 			continue
 		}
 		if data != &spare {
@@ -132,8 +133,8 @@ func (s *Server) receive() {
 	}
 }
 
-// Serve runs the host until stop is closed, and takes leave of all players. It
-// reads the lists again when it is told to.
+// Serve runs the host until stop is closed, and then disconnects all players.
+// It reads the lists again when reread receives a signal.
 func (s *Server) Serve(stop <-chan struct{}, reread <-chan os.Signal) error {
 	received := make(chan struct{})
 	go func() {
@@ -142,7 +143,7 @@ func (s *Server) Serve(stop <-chan struct{}, reread <-chan os.Signal) error {
 		s.receive()
 	}()
 	err := s.loop(stop, reread)
-	_ = s.conn.Close() // so that receive ends
+	_ = s.conn.Close() // makes receive return
 	<-received
 	s.Log.Status("")
 	if e := s.Recorder.Close(s.counters()); err == nil {
@@ -162,7 +163,7 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 	defer second.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var deadline <-chan time.Time // of players to say goodbye; nil while hosting
+	var deadline <-chan time.Time // time until which players may acknowledge the end, nil while hosting
 	takeLeave := func() {
 		stop, deadline = nil, time.After(farewell)
 		s.Log.Say("stopping: disconnecting all players")
@@ -201,7 +202,7 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 	}
 }
 
-// take gives the host a datagram.
+// take passes a datagram to the host.
 func (s *Server) take(now time.Time, p inbound) {
 	payload := p.data[:p.size]
 	s.bytesIn += int64(p.size)
@@ -215,8 +216,8 @@ func (s *Server) take(now time.Time, p inbound) {
 	s.free <- p.data
 }
 
-// matters reports whether a datagram is worth recording: the host has taken it,
-// or answers it. Strangers could otherwise fill the disk.
+// matters reports whether to record a datagram: the host has accepted or
+// answered it. Recording all datagrams would let strangers fill the disk.
 func (s *Server) matters(from netip.AddrPort, known bool, before *relay.Stats) bool {
 	after := s.Host.Stats()
 	switch {
@@ -228,15 +229,15 @@ func (s *Server) matters(from netip.AddrPort, known bool, before *relay.Stats) b
 	return after.Events != before.Events && s.oddOne()
 }
 
-// oddOne counts a datagram without a session, such as a connect that is
-// refused. It reports whether there were few of them in this second.
+// oddOne counts a datagram without a session, such as a refused connection. It
+// returns false if there were too many in this second.
 func (s *Server) oddOne() bool {
 	s.odd++
 	return s.odd <= oddAtMost
 }
 
-// answer gives the host all waiting datagrams, so that it can answer them at
-// once, and sends its answers.
+// answer passes all waiting datagrams to the host and then sends its answers,
+// so that one answer can acknowledge several datagrams.
 func (s *Server) answer() (next time.Time) {
 	for range batch {
 		select {
@@ -283,7 +284,7 @@ func (s *Server) counters() capture.Counters {
 	}
 }
 
-// everySecond does the work that need not follow every datagram.
+// everySecond does the work that is not needed for each datagram.
 func (s *Server) everySecond(now time.Time) {
 	s.Flush(s.counters())
 	if s.unsaid > 0 {
@@ -299,10 +300,10 @@ func (s *Server) everySecond(now time.Time) {
 	}
 }
 
-// inGame counts the players.
+// inGame returns the number of players.
 func (s *Server) inGame() int { return s.Host.Status().Players }
 
-// draw shows how things stand.
+// draw updates the status line.
 func (s *Server) draw(now time.Time) {
 	stats := s.Host.Stats()
 	seconds := max(now.Sub(s.drawn).Seconds(), 0.1)
@@ -316,7 +317,7 @@ func (s *Server) draw(now time.Time) {
 	s.Log.Status(text)
 }
 
-// beat tells the master server of the game if it is time to.
+// beat sends a heartbeat to the master server if it is due.
 func (s *Server) beat(now time.Time) {
 	if !s.Master.IsValid() {
 		return
@@ -335,7 +336,7 @@ func (s *Server) beat(now time.Time) {
 	s.send(now, s.Master, []byte(text))
 }
 
-// reread reads the bans again, and puts out who is banned now.
+// reread reads the bans again and disconnects players who are now banned.
 func (s *Server) reread(now time.Time) {
 	if err := s.Bans.Load(); err != nil {
 		s.Log.Say("the bans stay as they were: %s", err.Error())
@@ -344,7 +345,7 @@ func (s *Server) reread(now time.Time) {
 	s.Log.Say(plural.Form(len(s.Bans.list), "%d {ban|bans} read from %s, %d removed from the game"), len(s.Bans.list), s.Bans.File, s.Host.Recheck(now))
 }
 
-// Event logs an event of the host, at a rate that people can read.
+// Event logs an event of the host. It limits the number of routine events in a second.
 func (s *Server) Event(e relay.Event) {
 	if e.Kind == relay.Ready {
 		s.joined++
@@ -399,7 +400,7 @@ func (s *Server) summary() {
 	}
 }
 
-// Size writes a number of bytes.
+// Size formats a number of bytes.
 func Size(n int64) string {
 	if n < 1e6 {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)

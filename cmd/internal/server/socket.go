@@ -15,14 +15,14 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
-// Reading errors of the system, which may pass.
+// Limits for read errors, which may be temporary.
 const (
-	badReads  = 100                  // one after another, about five seconds, after which the socket is broken
-	badPause  = 5 * time.Millisecond // after the second one; the next ones are longer
+	badReads  = 100                  // errors in a row, about five seconds, after which the socket is considered broken
+	badPause  = 5 * time.Millisecond // pause after the second error, and later pauses are longer
 	longPause = 50 * time.Millisecond
 )
 
-// A Conn is a socket of the system: a [net.UDPConn], except in tests.
+// A Conn is a UDP socket: a [net.UDPConn], except in tests.
 type Conn interface {
 	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
 	ReadMsgUDPAddrPort(b, control []byte) (n, size, flags int, from netip.AddrPort, err error)
@@ -33,20 +33,24 @@ type Conn interface {
 	Close() error
 }
 
-// A Socket reads datagrams, and on Linux counts those that the system has dropped.
+// A Socket reads datagrams. On Linux it also counts datagrams that the system
+// has dropped.
 type Socket struct {
 	conn     Conn
 	overflow overflow
 }
 
-// NewSocket returns a reader of a socket that adds to a count of lost datagrams.
+// NewSocket returns a Socket that adds the number of dropped datagrams to
+// noRoom.
 func NewSocket(conn Conn, noRoom *atomic.Int64) *Socket {
 	return &Socket{conn: conn, overflow: newOverflow(conn, noRoom)}
 }
 
-// Receive reads a datagram. While the system fails to read, which may pass, it tries
-// again, at first at once: datagrams wait. It gives up after five seconds of errors.
-// Other errors are that the socket is closed or a deadline is over, [Gone], and [TooLong].
+// Receive reads a datagram. After an error that may be temporary it tries
+// again, the first time at once since datagrams may be waiting. It returns the
+// error after five seconds of errors. It also returns an error if the socket is
+// closed, if a deadline has passed, or for errors that [Gone] and [TooLong]
+// describe.
 func (s *Socket) Receive(b []byte) (n int, from netip.AddrPort, err error) {
 	for bad := range badReads {
 		n, from, err = s.overflow.read(s.conn, b)
@@ -63,7 +67,7 @@ const GamePort = "22101"
 
 const masterPort = "27900"
 
-// Listen opens the socket. The game knows no IPv6.
+// Listen opens the socket. It uses IPv4, since the game does not support IPv6.
 func Listen(address string) (*net.UDPConn, error) {
 	if !strings.Contains(address, ":") {
 		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
@@ -78,7 +82,7 @@ func Listen(address string) (*net.UDPConn, error) {
 	}
 	conn, err := net.ListenUDP("udp4", at)
 	if err == nil {
-		_ = conn.SetReadBuffer(socketBuffer) // the system may have its own opinion
+		_ = conn.SetReadBuffer(socketBuffer) // the system may limit the size
 		return conn, nil
 	}
 	err = cli.Plain(err)
@@ -94,7 +98,7 @@ func Listen(address string) (*net.UDPConn, error) {
 	return nil, cli.Failed(fmt.Errorf("--listen %s: %w", at, err))
 }
 
-// The numbers of socket errors on Windows.
+// Socket errors of Windows.
 const (
 	windowsNoAccess  = 10013
 	windowsTooLong   = 10040
@@ -104,26 +108,29 @@ const (
 	windowsNoRoom    = 10055
 )
 
-// isErrno reports whether an error is one of the system's.
+// isErrno reports whether an error has the number, or on Windows the other
+// number.
 func isErrno(err error, number, windows syscall.Errno) bool {
 	return errors.Is(err, number) || cli.OnWindows && errors.Is(err, windows)
 }
 
-// Gone reports whether an error of reading says that nobody listens where a
-// datagram went, which is no reason to stop. Windows calls it a reset.
+// Gone reports whether a read error is caused by an ICMP port unreachable
+// message for a datagram sent before. Reading can continue. Windows reports it
+// as a reset.
 func Gone(err error) bool {
 	return isErrno(err, syscall.ECONNRESET, windowsReset) || isErrno(err, syscall.ECONNREFUSED, windowsReset)
 }
 
-// TooLong reports whether an error of reading says that a datagram did not fit.
+// TooLong reports whether a read error says that a datagram was longer than the
+// buffer.
 func TooLong(err error) bool { return isErrno(err, syscall.EMSGSIZE, windowsTooLong) }
 
-// NoRoom reports whether an error of sending says that the system has no room for a
-// datagram, which passes.
+// NoRoom reports whether a write error says that the system has no buffer
+// space, which is temporary.
 func NoRoom(err error) bool { return isErrno(err, syscall.ENOBUFS, windowsNoRoom) }
 
-// SeenAs returns the address that recordings give the host: the one it listens
-// on, or if that is any, one of this machine.
+// SeenAs returns the address of the host in recordings: the address it listens
+// on, or an address of this machine if that is unspecified.
 func SeenAs(at netip.AddrPort) netip.AddrPort {
 	if !at.Addr().IsUnspecified() {
 		return at
@@ -142,7 +149,7 @@ func SeenAs(at netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(found, at.Port())
 }
 
-// Master finds the master server.
+// Master resolves the address of the master server.
 func Master(text string) (netip.AddrPort, error) {
 	if !strings.Contains(text, ":") {
 		text += ":" + masterPort

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// An overflow counts nothing: only Linux tells how many datagrams it has dropped.
+// An overflow counts nothing, since only Linux reports dropped datagrams.
 type overflow struct{}
 
 func newOverflow(Conn, *atomic.Int64) (o overflow) { return o }

@@ -1,5 +1,6 @@
-// Package servertest plays games over a network in memory, whose sockets fail as the
-// system's can. Times are those of the caller's testing/synctest bubble.
+// Package servertest plays games over a network in memory. Its sockets can fail
+// like sockets of the system. Times are the times of the caller's
+// testing/synctest bubble.
 package servertest
 
 import (
@@ -18,9 +19,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
 
-const waiting = 1024 // datagrams that a socket keeps
+const waiting = 1024 // datagrams that a socket buffers
 
-// A Network carries datagrams at once.
+// A Network delivers datagrams without delay.
 type Network struct {
 	mu      sync.Mutex
 	sockets map[netip.AddrPort]*Conn
@@ -38,8 +39,8 @@ func NewNetwork() *Network {
 // A Conn is a socket of a network.
 type Conn struct {
 	of     *Network
-	at, to netip.AddrPort // to is valid for a socket that is connected
-	fails  bool           // as the system's do
+	at, to netip.AddrPort // a connected socket has a valid address to
+	fails  bool           // it fails when the network does
 	inbox  chan datagram
 	closed chan struct{}
 	once   sync.Once
@@ -50,8 +51,8 @@ type datagram struct {
 	data []byte
 }
 
-// Open opens a socket, which fails with the network if it is told so. If to is valid
-// it is connected.
+// Open opens a socket. If fails is set, it fails when the network does. If to
+// is valid, the socket is connected.
 func (n *Network) Open(at, to netip.AddrPort, fails bool) *Conn {
 	c := &Conn{of: n, at: at, to: to, fails: fails, inbox: make(chan datagram, waiting), closed: make(chan struct{})}
 	n.mu.Lock()
@@ -60,22 +61,24 @@ func (n *Network) Open(at, to netip.AddrPort, fails bool) *Conn {
 	return c
 }
 
-// Fail has the network fail or recover: while it fails, each call on a socket has an
-// error with a chance of one in ten, and for a second of seven all have.
+// Fail makes the network fail or recover. While the network fails, one in ten
+// calls on a socket returns an error, and all calls do so for one second of
+// every seven.
 func (n *Network) Fail(failing bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failing = failing
 }
 
-// Errors returns how many calls have failed.
+// Errors returns the number of calls that have failed.
 func (n *Network) Errors() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.errors
 }
 
-// err returns the error of a call on a socket: the system has no room, or fails.
+// err returns the error of a call on a socket, or nil. The errors are those of
+// a full buffer and of a failing system.
 func (c *Conn) err() error {
 	n := c.of
 	n.mu.Lock()
@@ -87,7 +90,8 @@ func (c *Conn) err() error {
 	return &net.OpError{Op: "call", Net: "udp", Err: []error{syscall.ENOBUFS, syscall.EIO}[n.errors%2]}
 }
 
-// ReadFromUDPAddrPort waits for a datagram. An error leaves it for the next call.
+// ReadFromUDPAddrPort waits for a datagram. If it returns an error, the next
+// call returns the datagram.
 func (c *Conn) ReadFromUDPAddrPort(b []byte) (size int, from netip.AddrPort, err error) {
 	if err := c.err(); err != nil {
 		return 0, from, err
@@ -100,13 +104,14 @@ func (c *Conn) ReadFromUDPAddrPort(b []byte) (size int, from netip.AddrPort, err
 	}
 }
 
-// ReadMsgUDPAddrPort is ReadFromUDPAddrPort.
+// ReadMsgUDPAddrPort is like ReadFromUDPAddrPort.
 func (c *Conn) ReadMsgUDPAddrPort(b, _ []byte) (size, control, flags int, from netip.AddrPort, err error) {
 	size, from, err = c.ReadFromUDPAddrPort(b)
 	return size, 0, 0, from, err
 }
 
-// WriteToUDPAddrPort sends a datagram, which is lost if nobody has room for it.
+// WriteToUDPAddrPort sends a datagram. The datagram is lost if the receiver has
+// no room for it.
 func (c *Conn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (size int, err error) {
 	if err := c.err(); err != nil {
 		return 0, err
@@ -123,13 +128,13 @@ func (c *Conn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (size int, err er
 	return len(b), nil
 }
 
-// Write sends a datagram to where the socket is connected.
+// Write sends a datagram to the address that the socket is connected to.
 func (c *Conn) Write(b []byte) (int, error) { return c.WriteToUDPAddrPort(b, c.to) }
 
-// LocalAddr returns the socket's address.
+// LocalAddr returns the address of the socket.
 func (c *Conn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.at) }
 
-// SyscallConn says that the system does not know the socket.
+// SyscallConn returns an error, since the system does not know the socket.
 func (*Conn) SyscallConn() (syscall.RawConn, error) { return nil, errors.ErrUnsupported }
 
 // Close closes the socket.
@@ -145,15 +150,16 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// A player is a client at a socket of its own.
+// A player is a client with its own socket.
 type player struct {
 	*relaytest.Client
 	conn *Conn
-	last map[string]int // number of the last message that it got, by stream and sender
+	last map[string]int // number of the last message received, by stream and sender
 }
 
-// Play has four players fight at a host while the network fails. What each has sent
-// must reach the others once and in order, and memory stay as it is.
+// Play makes four players fight on a host while the network fails. It fails the
+// test if a message does not reach the other players once and in order, or if
+// memory grows.
 func Play(tb testing.TB, n *Network, host netip.AddrPort, lasts time.Duration) {
 	tb.Helper()
 	const most, step = 4, 20 * time.Millisecond
@@ -195,7 +201,7 @@ func Play(tb testing.TB, n *Network, host netip.AddrPort, lasts time.Duration) {
 	})
 	late := heap()
 	n.Fail(false)
-	run(20*time.Second, nil) // what is under way arrives
+	run(20*time.Second, nil) // lets the last messages arrive
 	for _, p := range all {
 		for _, o := range all {
 			forward, chat := fmt.Sprint(relaytest.Forward, o.Slot), fmt.Sprint(relaytest.Chat, o.Name)
@@ -216,7 +222,7 @@ func Play(tb testing.TB, n *Network, host netip.AddrPort, lasts time.Duration) {
 	tb.Logf("%d calls failed; %d KiB in use, %d after a quarter of the time", n.Errors(), late>>10, early>>10)
 }
 
-// exchange takes and sends what there is.
+// exchange receives waiting datagrams and sends the client's.
 func (p *player) exchange(tb testing.TB, host netip.AddrPort) {
 	tb.Helper()
 	for {
@@ -239,7 +245,7 @@ func (p *player) exchange(tb testing.TB, host netip.AddrPort) {
 	}
 }
 
-// hear checks that a message that Fight numbered follows the one before.
+// hear checks that a message that Fight numbered follows the previous one.
 func (p *player) hear(tb testing.TB, body []byte) {
 	tb.Helper()
 	stream, slot, name, number, ok := relaytest.Numbered(body)
@@ -256,10 +262,10 @@ func (p *player) hear(tb testing.TB, body []byte) {
 	p.last[from] = number
 }
 
-// heap returns the bytes in use.
+// heap returns the size of the heap in use, in bytes.
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // the first moved caches, this frees them
+	runtime.GC() // the first collection moves caches, and this one frees them
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
