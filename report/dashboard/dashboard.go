@@ -1,10 +1,11 @@
 // Not part of the library: package dashboard shows traffic on a whole terminal
-// while it is read: players, the quality of their links, message rates and the
-// events of the game. docs/dashboard.md describes the screen and the keys.
+// while it is read: players, the quality of their connections, message rates
+// and the events of the game. docs/dashboard.md describes the screen and the
+// keys.
 //
-// A [Dashboard] is a sink that one goroutine gives records to while another one
-// runs the screen. Its memory is bounded for any traffic, and text from the
-// network is escaped.
+// A [Dashboard] is a sink. One goroutine passes records to it while another one
+// runs the screen. Its use of memory is limited for any traffic, and text from
+// the network is escaped.
 package dashboard
 
 import (
@@ -17,35 +18,35 @@ import (
 	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
-// Options say how the dashboard looks and where it gets time from.
+// Options configure a Dashboard.
 type Options struct {
-	Title string // the source: a file, an interface
-	Color bool   // by ANSI sequences
-	ASCII bool   // no bars and ellipses
+	Title string // name of the source, such as a file or an interface
+	Color bool   // use ANSI colour sequences
+	ASCII bool   // draw no bars and ellipses
 
-	// Now tells how much time went by since a record came, so that rates fall
-	// when nothing comes. Without it time stands still between records.
+	// Now returns the current time. The dashboard uses it to measure the time
+	// since the last record, so that rates decrease when no records arrive. If
+	// Now is nil, time stops between records.
 	Now func() time.Time
 
-	// Pacer delays the reader of a recorded session; the pause key then
-	// stops the reading, and other keys change its speed and its place. Without
-	// it pause stops the screen alone.
+	// Pacer delays the reader of a recorded session. The pause key then stops
+	// the reading, and other keys change its speed and position. If Pacer is
+	// nil, the pause key stops only the screen.
 	Pacer *Pacer
 
-	// Compile makes a filter of an expression. The filter is used by one
-	// goroutine at a time. An error may be a [*report.FilterError]. Without it there are
-	// no filters.
+	// Compile makes a filter from an expression. Only one goroutine at a time
+	// uses the filter. An error may be a [*report.FilterError]. If Compile is
+	// nil, there are no filters.
 	Compile canvas.Compiler
 }
 
-// ErrQuit is returned for a record that comes after the user quit.
+// ErrQuit is the error for records after the user has quit.
 var ErrQuit = errors.New("dashboard: the user quit")
 
-// frames is how often a second the screen is drawn at most.
+// frames is the maximum number of times the screen is drawn in a second.
 const frames = 10
 
-// A Dashboard counts and shows records. Its methods may be called by different
-// goroutines.
+// A Dashboard counts and shows records. Its methods may be called concurrently.
 type Dashboard struct {
 	opts Options
 
@@ -55,7 +56,7 @@ type Dashboard struct {
 	s  state
 }
 
-// New returns a dashboard that has seen nothing.
+// New returns a dashboard without records.
 func New(o Options) *Dashboard {
 	d := &Dashboard{opts: o}
 	d.s.now = o.Now
@@ -63,8 +64,8 @@ func New(o Options) *Dashboard {
 	return d
 }
 
-// Record takes note of a record. It does not wait for the terminal. Its error
-// is [ErrQuit], or nil.
+// Record adds a record. It does not wait for the terminal. It returns [ErrQuit]
+// or nil.
 func (d *Dashboard) Record(r *dissect.Record) error {
 	if d.program.Stopped() {
 		return ErrQuit
@@ -75,8 +76,8 @@ func (d *Dashboard) Record(r *dissect.Record) error {
 	return nil
 }
 
-// Close tells that there are no more records. The screen stays until the user
-// quits.
+// Close tells the dashboard that there are no more records. The screen stays
+// until the user quits.
 func (d *Dashboard) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,29 +88,31 @@ func (d *Dashboard) Close() error {
 	return nil
 }
 
-// Restart forgets all records, since they will be read again. The filter stays.
+// Restart clears all counts, since the records will be read again. It keeps the
+// filter.
 func (d *Dashboard) Restart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.s = state{now: d.s.now, pacer: d.s.pacer, keep: d.s.keep}
 }
 
-// SetDrops tells how many packets a live capture received and how many of
-// them it lost.
+// SetDrops sets the number of packets that a live capture received and the
+// number that it lost.
 func (d *Dashboard) SetDrops(received, dropped uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.s.received, d.s.dropped, d.s.live = received, dropped, true
 }
 
-// Run shows the dashboard until the user quits or Stop is called. Keys come
-// from in; out is the terminal, which Run leaves as it was.
+// Run shows the dashboard until the user quits or Stop is called. Run reads
+// keys from in, draws on the terminal out, and restores the terminal at the
+// end.
 func (d *Dashboard) Run(in io.Reader, out io.Writer) error {
 	defer d.Stop()
 	return d.program.Run(newModel(d), in, out, frames)
 }
 
-// Stop ends Run, and makes it end at once if it has not begun.
+// Stop ends Run. If Run has not begun, it will return at once.
 func (d *Dashboard) Stop() {
 	if d.opts.Pacer != nil {
 		d.opts.Pacer.Stop()
@@ -117,14 +120,15 @@ func (d *Dashboard) Stop() {
 	d.program.Stop()
 }
 
-// snapshot returns the present state for the screen.
+// snapshot returns the current state for the screen.
 func (d *Dashboard) snapshot() snapshot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.s.snapshot()
 }
 
-// setFilter counts only messages that keep accepts. Earlier counts are cleared.
+// setFilter makes the dashboard count only messages for which keep returns
+// true. It clears earlier counts.
 func (d *Dashboard) setFilter(keep func(*dissect.Record) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,13 +14,13 @@ const (
 	accent = canvas.Accent
 )
 
-// look is how things are drawn.
+// look has the colours and symbols of the screen.
 type look struct {
-	bars   []rune // of sparklines, from none to most
-	sorted string // of the column that is sorted by
+	bars   []rune // bars of sparklines, from the lowest to the highest
+	sorted string // marks the column that rows are sorted by
 	out    string // before numbers of the traffic to the player
 	none   string
-	seek   string // the keys that move in a recording
+	seek   string // name of the keys that move in a recording
 }
 
 func newLook(o Options) look {

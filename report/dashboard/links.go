@@ -36,7 +36,8 @@ func shipName(s *measure.Ship) string {
 	return fmt.Sprintf("0x%08X", uint32(s.Object))
 }
 
-// label returns the name of a player, or else the client's address.
+// label returns the name of a player, or the client's address if the name is
+// unknown.
 func label(player wire.Untrusted, client netip.AddrPort) (string, style) {
 	if player != "" {
 		return player.String(), accent
@@ -44,7 +45,7 @@ func label(player wire.Untrusted, client netip.AddrPort) (string, style) {
 	return client.String(), plain
 }
 
-// trouble returns a count that should be 0.
+// trouble returns a count that should be 0, styled if it is not.
 func trouble(n int64) (string, style) {
 	if n == 0 {
 		return "0", plain

@@ -19,17 +19,17 @@ const (
 	events
 	links
 	ships
-	panes // how many there are
+	panes // number of panes
 )
 
-// Steps through a recording.
+// Steps for moving in a recording.
 const (
 	step     = 10 * time.Second
 	longStep = time.Minute
 )
 
-// model is the program that runs on the terminal. It looks at a snapshot, which
-// it takes anew a few times a second.
+// model is the program that runs on the terminal. It shows a snapshot, which it
+// updates several times a second.
 type model struct {
 	canvas.Screen
 
@@ -41,12 +41,12 @@ type model struct {
 	help   bool
 	zoomed bool
 	focus  pane
-	middle pane       // the one between players and events: opcodes, links or ships
-	scroll [panes]int // rows from the top; of events from the bottom
-	sort   [panes]int // index of an order
-	page   int        // rows of the pane in focus
+	middle pane       // the pane between players and events: opcodes, links or ships
+	scroll [panes]int // rows from the top, but for events from the bottom
+	sort   [panes]int // index of the order
+	page   int        // number of rows in the focused pane
 
-	filter string // the one that is applied
+	filter string // the current filter
 }
 
 func newModel(d *Dashboard) *model {
@@ -82,7 +82,7 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// key obeys a key.
+// key handles a key.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
@@ -149,14 +149,15 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// turn moves the focus by a number of the panes that are there, either way.
+// turn moves the focus by a number of visible panes, backwards if it is
+// negative.
 func (m *model) turn(by int) {
 	there := []pane{players, m.middle, events}
 	n := len(there)
 	m.focus = there[(slices.Index(there, m.focus)+by+n)%n]
 }
 
-// pause stops the recording, or else the screen, or lets it go on.
+// pause stops or resumes the recording, or the screen if there is no recording.
 func (m *model) pause() {
 	m.paused = !m.paused
 	if p := m.d.opts.Pacer; p != nil {
@@ -165,7 +166,7 @@ func (m *model) pause() {
 	m.snap = m.d.snapshot()
 }
 
-// hurry changes the speed of a recording.
+// hurry multiplies the speed of a recording by a factor.
 func (m *model) hurry(factor float64) {
 	if p := m.d.opts.Pacer; p != nil {
 		p.SetSpeed(p.Speed() * factor)
@@ -173,21 +174,22 @@ func (m *model) hurry(factor float64) {
 	}
 }
 
-// move scrolls the pane in focus. How far it can is known when it is drawn.
+// move scrolls the focused pane. The limit is applied when the pane is drawn.
 func (m *model) move(key string) {
 	by := canvas.Scroll(key, m.page)
-	if m.focus == events { // the end stays in sight while lines come
+	if m.focus == events { // the last lines stay visible while new ones arrive
 		by = -by
 	}
 	m.scroll[m.focus] = min(max(m.scroll[m.focus]+by, 0), m.most(m.focus))
 }
 
-// most returns how far a pane can be scrolled.
+// most returns the number of rows by which a pane can be scrolled.
 func (m *model) most(p pane) int {
 	return max(m.rows(p)-max(m.page, 1), 0)
 }
 
-// rows returns how many rows a pane has to show.
+// rows returns the number of rows of a pane, including rows that are not
+// visible.
 func (m *model) rows(p pane) int {
 	switch p {
 	case players:
@@ -203,7 +205,7 @@ func (m *model) rows(p pane) int {
 	}
 }
 
-// answer takes a key while the user writes an answer.
+// answer handles a key while the user writes an answer.
 func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 	switch {
 	case name == "esc":
@@ -218,7 +220,8 @@ func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 	return nil
 }
 
-// seekable reports whether there is a recording to move in; if not, it says so.
+// seekable reports whether there is a recording to move in. If not, it shows a
+// text for the user.
 func (m *model) seekable() bool {
 	if m.d.opts.Pacer == nil {
 		m.Reason = "only a recording that is read with --speed can be moved in"
@@ -227,7 +230,7 @@ func (m *model) seekable() bool {
 	return !m.snap.start.IsZero()
 }
 
-// seek moves to a time of the recording.
+// seek moves to a time in the recording.
 func (m *model) seek(to time.Time) {
 	m.Reason = ""
 	if !m.seekable() {
@@ -244,8 +247,8 @@ func (m *model) seek(to time.Time) {
 	}
 }
 
-// jump moves to a time that the user has given: since the beginning, as the
-// screen shows it, or in seconds.
+// jump moves to a time that the user has typed. The text is the time since the
+// beginning, in the format of the screen or in seconds.
 func (m *model) jump(text string) {
 	since, err := canvas.Since(text)
 	if err != nil {
@@ -256,8 +259,8 @@ func (m *model) jump(text string) {
 	m.seek(m.snap.start.Add(since))
 }
 
-// apply makes an expression the filter, unless there is something wrong with
-// it.
+// apply makes an expression the filter. If the expression is wrong, it shows
+// the error.
 func (m *model) apply(expr string) {
 	keep, ok := m.Compile(m.d.opts.Compile, expr)
 	if !ok {

@@ -6,18 +6,19 @@ import (
 )
 
 const (
-	// nap is how long a pacer sleeps at a time, so that keys are obeyed soon.
+	// nap is the longest time that a pacer sleeps, so that keys take effect
+	// soon.
 	nap = 50 * time.Millisecond
 
-	// longestGap is the longest silence in a recording that is waited for.
-	// A longer one, as between two files, is skipped.
+	// longestGap is the longest pause in a recording. Longer pauses, such as
+	// between two files, are skipped.
 	longestGap = time.Minute
 
 	slowest, fastest = 1.0 / 16, 1024
 )
 
 // A Pacer makes the reading of a recorded session take as long as the session
-// did, or a share of it. Its methods may be called by different goroutines.
+// did, or a fraction of it. Its methods may be called concurrently.
 type Pacer struct {
 	now   func() time.Time
 	sleep func(time.Duration)
@@ -27,21 +28,21 @@ type Pacer struct {
 	begun   bool
 	paused  bool
 	stopped bool
-	seeking bool      // records before at are shown at once
-	rewind  bool      // the recording has to be read again, to get back to at
-	oneWay  bool      // it cannot be read again
-	at      time.Time // in the recording, at the time since
+	seeking bool      // records before at are shown without delay
+	rewind  bool      // the recording must be read again to move back to at
+	oneWay  bool      // the recording cannot be read again
+	at      time.Time // position in the recording at the time since
 	since   time.Time
 }
 
 // NewPacer returns a pacer that reads speed seconds of a recording in one
-// second, by the given clock.
+// second. It uses the given clock.
 func NewPacer(speed float64, now func() time.Time, sleep func(time.Duration)) *Pacer {
 	return &Pacer{now: now, sleep: sleep, speed: min(max(speed, slowest), fastest)}
 }
 
-// Wait returns when it is time for a packet captured at t. A time before that
-// of an earlier call, or long after it, begins a new recording.
+// Wait returns when a packet captured at t is due. A time before the time of an
+// earlier call, or long after it, begins a new recording.
 func (p *Pacer) Wait(t time.Time) {
 	if t.IsZero() {
 		return
@@ -55,7 +56,8 @@ func (p *Pacer) Wait(t time.Time) {
 	}
 }
 
-// left returns how long to wait for t, or to look again.
+// left returns the time until t is due, at most the time after which to check
+// again.
 func (p *Pacer) left(t time.Time, first bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,11 +84,11 @@ func (p *Pacer) left(t time.Time, first bool) time.Duration {
 	case gap <= 0:
 		return 0
 	}
-	// A gap is a minute at most, so that this is no large number.
+	// A gap is at most a minute, so this does not overflow.
 	return max(time.Duration(float64(gap)/p.speed), 1)
 }
 
-// position returns the time in the recording.
+// position returns the position in the recording.
 func (p *Pacer) position(now time.Time) time.Time {
 	if p.paused || p.seeking || !p.begun {
 		return p.at
@@ -94,27 +96,28 @@ func (p *Pacer) position(now time.Time) time.Time {
 	return p.at.Add(time.Duration(float64(now.Sub(p.since)) * p.speed))
 }
 
-// rest makes the present the time from which on positions are counted.
+// rest sets the current position as the base for later positions.
 func (p *Pacer) rest() {
 	now := p.now()
 	p.at, p.since = p.position(now), now
 }
 
-// Position returns the time in the recording, zero before the first Wait.
+// Position returns the position in the recording. It is zero before the first
+// Wait.
 func (p *Pacer) Position() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.position(p.now())
 }
 
-// Speed returns how fast the recording is read.
+// Speed returns the speed of the reading.
 func (p *Pacer) Speed() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.speed
 }
 
-// SetSpeed changes how fast the recording is read, within limits.
+// SetSpeed sets the speed of the reading, within limits.
 func (p *Pacer) SetSpeed(speed float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +125,7 @@ func (p *Pacer) SetSpeed(speed float64) {
 	p.speed = min(max(speed, slowest), fastest)
 }
 
-// SetPaused makes the recording stand still, or go on.
+// SetPaused pauses or resumes the recording.
 func (p *Pacer) SetPaused(paused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,15 +133,16 @@ func (p *Pacer) SetPaused(paused bool) {
 	p.paused = paused
 }
 
-// OneWay tells that the recording cannot be read again, as from a pipe.
+// OneWay tells the pacer that the recording cannot be read again, since it
+// comes from a pipe.
 func (p *Pacer) OneWay() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.oneWay = true
 }
 
-// Seek moves to a time of the recording, from the present one. It reports
-// whether that is possible.
+// Seek moves from the current time of the recording to another. It returns
+// false if that is not possible.
 func (p *Pacer) Seek(from, to time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,15 +155,15 @@ func (p *Pacer) Seek(from, to time.Time) bool {
 	return true
 }
 
-// Rewinds reports whether the recording has to be read again from its beginning.
-// A reader then ends, and begins anew after Rest.
+// Rewinds reports whether the recording must be read again from its beginning.
+// The reader must then stop, call Rest, and begin again.
 func (p *Pacer) Rewinds() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rewind && !p.stopped
 }
 
-// Rest waits at the end of a recording until it has to be read again; it returns
+// Rest waits at the end of a recording until it must be read again. It returns
 // false if the pacer was stopped.
 func (p *Pacer) Rest() bool {
 	for {

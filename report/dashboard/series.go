@@ -1,24 +1,25 @@
 package dashboard
 
-// span is how many seconds a series remembers, recent over how many of them a
-// rate is taken.
+// A series keeps the counts of the last span seconds. Rates are averages over
+// recent seconds.
 const (
 	span   = 64
 	recent = 5
 )
 
-// A series counts in seconds of capture time.
+// A series has counts for seconds of capture time.
 type series struct {
 	total int64
-	last  int64 // the newest second in n
+	last  int64 // the last second in n
 	begun bool
 	n     [span]uint32
 }
 
 func slot(sec int64) int { return int(uint64(sec) % span) } // span is a power of two
 
-// add counts k at a second. Clocks that go back a little find their second,
-// those that go back far restart the series.
+// add adds k to the count of a second. If the clock goes back a little, it adds
+// to the earlier second. If the clock goes back far, it starts the series
+// again.
 func (s *series) add(sec, k int64) {
 	s.total += k
 	switch {
@@ -41,9 +42,9 @@ func (s *series) at(sec int64) uint32 {
 	return s.n[slot(sec)]
 }
 
-// rate returns the mean per second over the last whole seconds before now. In
-// the first second of the capture, which began at since, it is the current
-// count.
+// rate returns the average count per second over the last complete seconds
+// before now. In the first second of the capture, which began at since, it
+// returns the current count.
 func (s *series) rate(now, since int64) float64 {
 	whole := min(now-since, recent)
 	if whole <= 0 {
@@ -56,8 +57,8 @@ func (s *series) rate(now, since int64) float64 {
 	return sum / float64(whole)
 }
 
-// history returns the counts of the last whole seconds before now, oldest
-// first.
+// history returns the counts of the last complete seconds before now, the
+// oldest first.
 func (s *series) history(now int64) []uint32 {
 	out := make([]uint32, span-1)
 	for i := range out {

@@ -28,27 +28,27 @@ const (
 type state struct {
 	now   func() time.Time
 	pacer *Pacer
-	keep  func(*dissect.Record) bool // nil to count everything
+	keep  func(*dissect.Record) bool // filter, nil to count all records
 
 	meter measure.Meter
-	tally measure.Tally // of all records, regardless of the filter
+	tally measure.Tally // counts of all records, including those that the filter hides
 
-	start, last time.Time // of capture time
-	arrived     time.Time // when the last record came, by now
+	start, last time.Time // capture times of the first and the last record
+	arrived     time.Time // time at which the last record arrived, from Options.Now
 	stand       time.Time // capture time at the end
 	closed      bool
 
 	packets  int64
 	messages series
 	bytes    series
-	kinds    [512]*kind // by opcode; transport messages by 256 + type
+	kinds    [512]*kind // indexed by opcode, or by 256 + type for transport messages
 
 	received, dropped uint64
 	live              bool
 
 	story  *match.Builder
-	wanted bool        // the filter wants the record in work
-	events []happening // oldest first
+	wanted bool        // the filter matches the current record
+	events []happening // in order, the oldest first
 
 	datagrams measure.Datagrams
 }
@@ -59,10 +59,10 @@ type kind struct {
 	series
 }
 
-// record takes note of a record.
+// record adds a record.
 func (s *state) record(r *dissect.Record) {
-	_ = s.meter.Record(r) // never fails
-	_ = s.tally.Record(r) // nor does this
+	_ = s.meter.Record(r) // it never returns an error
+	_ = s.tally.Record(r) // it never returns an error
 	if r.Datagram != nil && !r.Datagram.Time.IsZero() {
 		s.last = r.Datagram.Time
 		if s.start.IsZero() || s.last.Before(s.start) {
@@ -80,7 +80,7 @@ func (s *state) record(r *dissect.Record) {
 		s.story = match.New(time.Time{})
 		s.story.OnEvent = s.happened
 	}
-	_ = s.story.Record(r) // nor does this
+	_ = s.story.Record(r) // it never returns an error
 }
 
 // A happening is a line of the list of events.
@@ -89,8 +89,8 @@ type happening struct {
 	*match.Event
 }
 
-// happened adds a line, and drops the oldest if there are too many. If the
-// filter does not want the record, there is no line.
+// happened adds an event to the list, and drops the oldest one if there are too
+// many. It adds nothing if the filter does not match the record.
 func (s *state) happened(m *match.Match, e *match.Event) {
 	if !s.wanted {
 		return
@@ -101,7 +101,7 @@ func (s *state) happened(m *match.Match, e *match.Event) {
 	s.events = append(s.events, happening{m.Clock(e.T), e})
 }
 
-// count counts a record that the filter wants.
+// count counts a record that the filter matches.
 func (s *state) count(r *dissect.Record) {
 	sec := s.last.Unix()
 	if r.Datagram != nil && s.datagrams.Begins(r) {
@@ -145,10 +145,10 @@ func (s *state) setFilter(keep func(*dissect.Record) bool) {
 	s.datagrams = measure.Datagrams{}
 }
 
-// pause is how long nothing has to come before time goes on without it.
+// pause is the time without records after which the clock continues on its own.
 const pause = 500 * time.Millisecond
 
-// clock returns the capture time.
+// clock returns the current capture time.
 func (s *state) clock() time.Time {
 	switch {
 	case s.closed:
@@ -167,11 +167,11 @@ func (s *state) clock() time.Time {
 	return s.last
 }
 
-// A snapshot is the data of one screen. It shares no memory with the state.
+// A snapshot is the data for one screen. It shares no memory with the state.
 type snapshot struct {
 	start, now time.Time
 	closed     bool
-	speed      float64 // 0 if there is no pacer
+	speed      float64 // 0 without a pacer
 
 	packets, messages, errors int64
 	messageRate, byteRate     float64
@@ -179,30 +179,30 @@ type snapshot struct {
 	received, dropped         uint64
 
 	players []player
-	hidden  int            // players that have no row
-	links   []measure.Link // text is escaped
-	ships   []measure.Ship // as well
+	hidden  int            // number of players without a row
+	links   []measure.Link // their text is escaped
+	ships   []measure.Ship // their text is escaped
 	kinds   []kindRow
-	events  []happening // as well
+	events  []happening // their text is escaped
 }
 
 // kindRow is a row of the table of opcodes.
 type kindRow struct {
-	code    string // in hex, empty if it is no game message
+	code    string // in hexadecimal, empty for messages that are not game messages
 	name    string
 	total   int64
 	rate    float64
 	history []uint32
 }
 
-// player is a row of the table of players. Text is escaped.
+// player is a row of the table of players. Its text is escaped.
 type player struct {
-	match.Player // its Address is zero if there is no link
+	match.Player // Address is zero if there is no connection
 
 	host     netip.AddrPort
 	ship     string
 	linked   bool
-	up, down measure.Link // from the client and to it
+	up, down measure.Link // from the client and to the client
 }
 
 func (p *player) gone() bool { return p.Left != nil }
@@ -254,8 +254,8 @@ func (s *state) snapshot() snapshot {
 // cleanName returns a name escaped and cut.
 func cleanName(s wire.Untrusted) wire.Untrusted { return wire.Untrusted(canvas.Clean(s, maxName)) }
 
-// players returns everybody who has a link or is known of, those who were heard
-// last first.
+// players returns all players with a connection or a name, the most recently
+// heard first.
 func (s *state) players(links []measure.Link) []player {
 	var matches []*match.Match
 	if s.story != nil {
@@ -297,7 +297,7 @@ func (s *state) players(links []measure.Link) []player {
 	return out
 }
 
-// fill fills in a match's facts about a player.
+// fill sets the facts about a player that a match has.
 func (p *player) fill(m *match.Match, i int) {
 	id, name := p.ID, p.Name
 	p.Player = m.Players[i]
@@ -310,7 +310,7 @@ func (p *player) fill(m *match.Match, i int) {
 	}
 }
 
-// shown returns a ship with its state.
+// shown returns the name of a ship with its state.
 func shown(l *match.Life) string {
 	name := canvas.Clean(l.Ship, maxName)
 	switch {
@@ -322,7 +322,7 @@ func shown(l *match.Life) string {
 	return name
 }
 
-// first puts true before false.
+// first compares two conditions for sorting. True comes before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -17,7 +17,8 @@ type order[T any] struct {
 	by    func(a, b *T) int
 }
 
-// playerOrders begin with the order by slot: one that is not known, -1, comes last.
+// playerOrders are the orders of players. The first is by slot, with the
+// unknown slot -1 last.
 var playerOrders = []order[player]{
 	{"slot", func(a, b *player) int {
 		return cmp.Or(first(!a.gone(), !b.gone()), first(a.linked, b.linked), cmp.Compare(uint(a.Slot), uint(b.Slot)), cmp.Compare(a.ID, b.ID))
@@ -30,7 +31,7 @@ var playerOrders = []order[player]{
 	{"RTT", most((*player).rtt)},
 }
 
-// kindOrders end with the order of the snapshot.
+// kindOrders are the orders of opcodes. The last is the order of the snapshot.
 var kindOrders = []order[kindRow]{
 	{"rate", func(a, b *kindRow) int { return cmp.Or(cmp.Compare(b.rate, a.rate), cmp.Compare(b.total, a.total)) }},
 	{"count", most(func(k *kindRow) int64 { return k.total })},
@@ -38,18 +39,18 @@ var kindOrders = []order[kindRow]{
 	{"opcode", func(_, _ *kindRow) int { return 0 }},
 }
 
-// most puts the rows with the largest values first.
+// most returns a comparison that sorts the largest values first.
 func most[T any, V cmp.Ordered](value func(*T) V) func(a, b *T) int {
 	return func(a, b *T) int { return cmp.Compare(value(b), value(a)) }
 }
 
-// byName orders rows by a text, whatever its case.
+// byName returns a comparison that sorts by a text and ignores case.
 func byName[T any](text func(*T) string) func(a, b *T) int {
 	return func(a, b *T) int { return cmp.Compare(strings.ToLower(text(a)), strings.ToLower(text(b))) }
 }
 
-// sorted returns rows in the order that the user has chosen for a pane, and its
-// title. Equal ones stay in the order of the snapshot.
+// sorted returns rows in the order that the user has chosen for a pane, and the
+// name of the order. Equal rows stay in the order of the snapshot.
 func sorted[T any](m *model, p pane, rows []T, orders []order[T]) ([]T, string) {
 	o := orders[m.sort[p]%len(orders)]
 	rows = slices.Clone(rows)
@@ -57,12 +58,12 @@ func sorted[T any](m *model, p pane, rows []T, orders []order[T]) ([]T, string) 
 	return rows, o.title
 }
 
-// resent returns the repetitions in both directions.
+// resent returns the number of retransmissions in both directions.
 func (p *player) resent() int64 { return p.up.Both().Repeated + p.down.Both().Repeated }
 
-// rtt returns the time from one end to the other and back, 0 if nothing was
-// measured. Each direction is measured from the place of the capture on, so
-// that the sum of both is the whole way wherever that place is.
+// rtt returns the round-trip time, or 0 if nothing was measured. Each direction
+// is measured from the place of the capture, so the sum of both does not depend
+// on that place.
 func (p *player) rtt() time.Duration { return packet.Sum(p.up.RTT.Median, p.down.RTT.Median) }
 
 func (p *player) rtt95() time.Duration { return packet.Sum(p.up.RTT.P95, p.down.RTT.P95) }
@@ -72,12 +73,12 @@ type column[T any] struct {
 	title string
 	width int
 	right bool
-	keep  int // the higher, the longer it stays when room gets scarce
-	grow  int // up to this width
+	keep  int // columns with a lower number are dropped first if there is no room
+	grow  int // maximum width
 	value func(*model, *T) (string, style)
 }
 
-// known returns a value if there is one, and nothing otherwise.
+// known returns a function for a column that shows a value only if ok is true.
 func known[T any](value func(*T) (text string, ok bool)) func(*model, *T) (string, style) {
 	return func(m *model, row *T) (string, style) {
 		if text, ok := value(row); ok {
@@ -87,7 +88,8 @@ func known[T any](value func(*T) (text string, ok bool)) func(*model, *T) (strin
 	}
 }
 
-// ofLink returns a value of a player who has a link, and nothing of others.
+// ofLink returns a function for a column that shows a value only for players
+// with a connection.
 func ofLink(value func(*player) string) func(*model, *player) (string, style) {
 	return known(func(p *player) (string, bool) { return value(p), p.linked })
 }
@@ -157,7 +159,7 @@ func (l *look) playerColumns() []column[player] {
 	}
 }
 
-// fit returns the columns that have room in a width, with theirs.
+// fit returns the columns that fit into a width, with their own widths set.
 func fit[T any](all []column[T], width int) []column[T] {
 	out := slices.Clone(all)
 	used := func() (n int) {
@@ -169,7 +171,7 @@ func fit[T any](all []column[T], width int) []column[T] {
 	for len(out) > 1 && used() > width {
 		least := 0
 		for i, c := range out {
-			if c.keep <= out[least].keep { // the last of those that matter least
+			if c.keep <= out[least].keep { // the last of the least important columns
 				least = i
 			}
 		}
@@ -194,7 +196,7 @@ func fit[T any](all []column[T], width int) []column[T] {
 	return out
 }
 
-// rate returns a number of things a second.
+// rate formats a number per second.
 func rate(v float64) string {
 	if v < 100 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
@@ -202,7 +204,7 @@ func rate(v float64) string {
 	return quantity(v)
 }
 
-// quantity returns a number in five characters or less.
+// quantity formats a number in at most five characters.
 func quantity(v float64) string {
 	for _, unit := range []string{"", "k", "M", "G", "T"} {
 		switch {
@@ -216,7 +218,7 @@ func quantity(v float64) string {
 	return "many"
 }
 
-// short returns a time in five characters or less.
+// short formats a time in at most five characters.
 func short(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -248,14 +250,14 @@ func millis(m *model, d time.Duration) (string, style) {
 	return fmt.Sprintf("%.0fms", ms), st
 }
 
-// clock returns a time since the start.
+// clock formats the time since the start.
 func clock(d time.Duration) string {
 	s := int64(max(d, 0) / time.Second)
 	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// spark draws the last counts, the newest to the right, the largest as high as
-// can be.
+// spark draws the last counts as bars, with the newest at the right. The
+// highest bar is the largest count.
 func (l *look) spark(history []uint32, width int) string {
 	if width < len(history) {
 		history = history[len(history)-max(width, 0):]

@@ -18,8 +18,8 @@ func (m *model) View() tea.View {
 	return m.Draw(m.lines(), 0)
 }
 
-// lines returns the screen: as many lines as it is high, none wider than it is
-// wide.
+// lines returns the lines of the screen. There are as many as the screen is
+// high, and none is wider than the screen.
 func (m *model) lines() []string {
 	if m.Width <= 0 || m.Height <= 0 {
 		return nil
@@ -44,7 +44,7 @@ func (m *model) lines() []string {
 	return append(out, m.foot())
 }
 
-// top returns the first line: source, time and state.
+// top returns the first line: the source, the time and the state.
 func (m *model) top() string {
 	s := &m.snap
 	state := "live"
@@ -94,8 +94,7 @@ func (m *model) counts() string {
 	return r.String()
 }
 
-// foot returns the last line: the question for a filter, or which keys there
-// are.
+// foot returns the last line: a question, or a list of keys.
 func (m *model) foot() string {
 	r := m.Row(m.Width)
 	switch {
@@ -116,12 +115,12 @@ func (m *model) foot() string {
 	return r.Add(faint, keys).String()
 }
 
-// leastStacked is how many lines the three panes need below each other, wide
-// from how many columns on opcodes and events are side by side.
+// leastStacked is the minimum number of lines for three panes one below
+// another. From wide columns on, opcodes and events are side by side.
 const (
 	leastStacked = 9
 	wide         = 120
-	eventLines   = 11 // of the pane of events, if there is room: ten and a title
+	eventLines   = 11 // lines of the pane of events if there is room: ten events and a title
 )
 
 // body returns the panes.
@@ -142,14 +141,15 @@ func (m *model) body(room int) []string {
 		return append(out, a...)
 	}
 	o := min(max(m.rows(m.middle), 1), max(rest/2-1, 1)) + 1
-	if o > 3 && rest-o < eventLines { // a title and two rows are worth showing
+	if o > 3 && rest-o < eventLines { // a title and two rows are useful
 		o = max(min(o, rest-eventLines), 3)
 	}
 	out = append(out, m.pane(m.middle, m.Width, o)...)
 	return append(out, m.pane(events, m.Width, rest-o)...)
 }
 
-// pane returns a pane: a title and rows, exactly as many lines as it is high.
+// pane returns the lines of a pane: a title and rows, as many lines as the pane
+// is high.
 func (m *model) pane(p pane, width, height int) []string {
 	if height <= 0 {
 		return nil
@@ -182,11 +182,11 @@ func (m *model) players(width, from, room int) []string {
 	return drawTable(m, players, name, m.look.playerColumns(), m.snap.players, playerOrders, func(p *player) bool { return p.gone() }, width, from, room)
 }
 
-// drawTable returns a pane of columns. The title of the first column is the
-// name of the pane. Past rows are faint.
+// drawTable returns the lines of a pane with columns. The title of the first
+// column is the name of the pane. Rows for which past returns true are faint.
 func drawTable[T any](m *model, p pane, name string, columns []column[T], rows []T, orders []order[T], past func(*T) bool, width, from, room int) []string {
 	rows, by := sorted(m, p, rows, orders)
-	for i := range columns { // they grow as far as they have to
+	for i := range columns { // columns grow up to their maximum width
 		c := &columns[i]
 		need := 0
 		for j := range rows {
