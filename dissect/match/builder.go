@@ -20,12 +20,12 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Limits of a capture, over all of its matches. Further items are counted in
-// Evicted.
+// Limits of a capture, for all of its matches together. Further items are
+// counted in Evicted.
 const (
 	MaxMatches    = 256
-	MaxHosts      = 64   // at a time; the one that was silent longest ends first
-	MaxPlayers    = 1024 // of a match
+	MaxHosts      = 64   // hosts at a time. If there are more, the host that was silent longest ends first.
+	MaxPlayers    = 1024 // players of a match
 	MaxLives      = 16384
 	MaxKills      = 16384
 	MaxScores     = 65536
@@ -34,54 +34,57 @@ const (
 	MaxChat       = 16384
 	MaxEvents     = 65536
 	MaxSamples    = 1_000_000
-	MaxConditions = 200_000 // of hulls, shields and subsystems
-	MaxFindings   = 512     // of a match
-	MaxPoints     = 1024    // of a line; its steps become longer
-	maxText       = 1024    // bytes of a name or a line of chat
-	maxVisits     = 64      // of a player
+	MaxConditions = 200_000 // changes of hulls, shields and subsystems
+	MaxFindings   = 512     // findings of a match
+	MaxPoints     = 1024    // points of a line. If there are more, its steps become longer.
+	maxText       = 1024    // length of a name or a line of chat in bytes
+	maxVisits     = 64      // visits of a player
 )
 
 // Times in seconds.
 const (
-	lapSeconds     = 5.0  // between the points of a line
-	silentSeconds  = 3.0  // from which on a silence is told
-	goneSeconds    = 15.0 // of silence at the end of the capture, after which a player is taken to have left
-	noticeSeconds  = 2.0  // between the host's deletion of a ship and the notice that its player left
-	malformedAgain = 10.0 // within which malformed messages of a sender are told once
+	lapSeconds     = 5.0  // time between the points of a line
+	silentSeconds  = 3.0  // shortest silence that becomes an event
+	goneSeconds    = 15.0 // how long a player must be silent at the end of the capture to count as having left
+	noticeSeconds  = 2.0  // longest time between the host's deletion of a ship and the notice that its player left
+	malformedAgain = 10.0 // within this time, malformed messages of a sender become only one event
 )
 
 // A Builder folds records into matches. It implements report.Sink. It keeps no
-// record, its memory is bounded for any traffic, and it is not safe for
+// records, and its memory is bounded for any traffic. It is not safe for
 // concurrent use.
 type Builder struct {
-	// OnEvent, if set, is told of each event when it is found. Its text may still
-	// change: names, and killers, may become known later.
+	// OnEvent, if set, is called with each event when it is found. The event's
+	// text may still change, since names and killers may become known later.
 	OnEvent func(*Match, *Event)
-	// OnKill, if set, is told of each loss of a ship once, when it is settled: the
-	// host's score change has named the killer, no further report is expected, or
-	// Close was called. It must not keep the kill.
+	// OnKill, if set, is called once for each loss of a ship, when the loss is
+	// settled. It is settled when the host's score change has named the killer,
+	// when no further report is expected, or by Close. OnKill must not keep the
+	// kill.
 	OnKill func(*Match, *Kill)
-	// OnSample, if set, is given each sample of a flight, by the index of its life, and
-	// Life.Track stays empty: for watchers who keep flights elsewhere.
+	// OnSample, if set, is called with each sample of a flight and the index of
+	// its life. Life.Track then stays empty. It is for programs that keep flights
+	// elsewhere.
 	OnSample func(*Match, int, *Sample)
 
 	origin   time.Time
 	hosts    map[netip.AddrPort]*game
-	last     *game // of the last record
+	last     *game // game of the last record
 	matches  []*Match
 	meter    measure.Meter
-	frame    int     // of the last datagram
-	now      float64 // its time
-	lap      float64 // when the laps of the lines end
-	finished bool    // the matches were finished since the last datagram
+	frame    int     // frame of the last datagram
+	now      float64 // time of the last datagram
+	lap      float64 // when the current points of the lines end
+	finished bool    // whether the matches were finished after the last datagram
 	names    map[netip.AddrPort]wire.Untrusted
 
-	used [items]int // by kind
-	lost int        // matches
+	used [items]int // number of kept items, by kind
+	lost int        // number of matches that were not kept
 }
 
-// New returns a builder. Times in its matches count from origin, the first
-// frame of the capture, or from the first record if origin is zero.
+// New returns a builder. Times in its matches count from origin, which should
+// be the time of the capture's first frame. If origin is zero, they count from
+// the first record.
 func New(origin time.Time) *Builder {
 	return &Builder{origin: origin, hosts: map[netip.AddrPort]*game{}, meter: measure.Meter{LinksOnly: true}}
 }
@@ -100,15 +103,15 @@ const (
 	items // number of kinds
 )
 
-// itemNames are the keys of [Evicted] and limits the most items of a capture, by
-// kind.
+// itemNames are the keys of [Evicted]. limits are the most items of a capture,
+// by kind.
 var (
 	itemNames = [items]string{"lives", "kills", "scores", "shots", "damage", "chat", "events", "samples", "conditions"}
 	limits    = [items]int{MaxLives, MaxKills, MaxScores, MaxShots, MaxDamage, MaxChat, MaxEvents, MaxSamples, MaxConditions}
 )
 
-// room reports whether another item of a kind may be kept, and counts it or the
-// loss.
+// room reports whether another item of a kind may be kept. It counts the item
+// or its loss.
 func (g *game) room(kind int) bool {
 	if g.b.used[kind] >= limits[kind] {
 		g.m.Evicted.add(itemNames[kind], 1)
@@ -118,7 +121,7 @@ func (g *game) room(kind int) bool {
 	return true
 }
 
-// Needs returns the parts of records that a builder needs.
+// Needs returns the parts of records that a builder uses.
 func (b *Builder) Needs() dissect.Needs { return dissect.Needs{Updates: dissect.UpdatesOnce} }
 
 // Record folds a record. It never fails.
@@ -136,7 +139,7 @@ func (b *Builder) Record(r *dissect.Record) error {
 	_ = b.meter.Record(r) // never fails
 	copied := !first(r) && r.Author != nil && motion(r)
 	if copied && more {
-		return nil // the datagram has been seen
+		return nil // the datagram has already been seen
 	}
 	if r.Kind == dissect.KindGameSpy {
 		b.gameSpy(r)
@@ -169,13 +172,13 @@ func (b *Builder) Record(r *dissect.Record) error {
 	return nil
 }
 
-// motion reports whether the record is of a ship update without subsystems.
+// motion reports whether the record is a ship update without subsystems.
 func motion(r *dissect.Record) bool {
 	_, flags, ok := msg.UpdateHead(r.Payload)
 	return ok && flags&msg.DirtySubsystems == 0
 }
 
-// comes takes note of the time of the next datagram.
+// comes notes the time of the next datagram.
 func (b *Builder) comes(d *dissect.Datagram) {
 	b.frame = d.Number
 	if b.finished {
@@ -224,9 +227,9 @@ func (b *Builder) Matches() []*Match {
 	return all
 }
 
-// Watch returns the matches so far, for a report that follows them while they're
-// played. Unlike Matches it decides nothing that the next records may still decide. It
-// hands over the matches that have ended: no later call returns them.
+// Watch returns the matches so far, for a report that follows them while they
+// are played. Unlike Matches, it makes no decision that later records may
+// change. The result ended is no longer returned by later calls.
 func (b *Builder) Watch() (ended, open []*Match) {
 	b.finished = true
 	ended, b.matches = b.matches, nil
@@ -240,8 +243,8 @@ func (b *Builder) Watch() (ended, open []*Match) {
 	return ended, open
 }
 
-// Current returns the matches that are going on, by host. Values computed at
-// the end of a match are missing.
+// Current returns the matches that are being played, by host. Values that are
+// computed at the end of a match are missing.
 func (b *Builder) Current() []*Match {
 	all := make([]*Match, 0, len(b.hosts))
 	for _, g := range b.hosts {
@@ -251,7 +254,7 @@ func (b *Builder) Current() []*Match {
 	return all
 }
 
-// played reports whether there is anything to tell of a match.
+// played reports whether a match has anything to report.
 func (m *Match) played() bool {
 	return len(m.Lives)+len(m.Kills)+len(m.Chat)+len(m.Scores) > 0 ||
 		slices.ContainsFunc(m.Players, func(p Player) bool { return p.Joined != nil || p.Ready != nil || p.Left != nil })
@@ -275,7 +278,7 @@ func (b *Builder) game(r *dissect.Record) *game {
 	return g
 }
 
-// evictHost ends the match of the host that was silent longest.
+// evictHost ends the match of the host that has been silent longest.
 func (b *Builder) evictHost() {
 	var old *game
 	for _, g := range b.hosts {
@@ -287,7 +290,7 @@ func (b *Builder) evictHost() {
 	delete(b.hosts, old.host)
 }
 
-// keep takes a match that has ended.
+// keep stores a match that has ended.
 func (b *Builder) keep(m *Match) {
 	if len(b.matches) >= MaxMatches {
 		b.lost++
@@ -296,7 +299,7 @@ func (b *Builder) keep(m *Match) {
 	b.matches = append(b.matches, m)
 }
 
-// gameSpy learns the name of the server.
+// gameSpy stores the name of the server.
 func (b *Builder) gameSpy(r *dissect.Record) {
 	if r.Dir != dissect.FromHost || r.GameSpy.Kind() != gamespy.KindReply {
 		return
@@ -313,40 +316,40 @@ func (b *Builder) gameSpy(r *dissect.Record) {
 	}
 }
 
-// A game is the match that a host plays now, with its state.
+// A game is the match that a host is playing, with its state.
 type game struct {
 	b    *Builder
 	host netip.AddrPort
 	m    *Match
-	last float64 // when a record came
+	last float64 // time of the last record
 	who  who
 
-	ships     map[wire.ObjectID]int // object to the index of its latest life
-	recent    [wire.Slots]recent    // of them, one for each slot
-	state     []*lifeState          // by life
-	ends      []ended               // ships that the host deleted, until it is clear why
-	kills     []killState           // by kill
-	unsettled []int                 // indices of kills, in order
+	ships     map[wire.ObjectID]int // index of the latest life of an object
+	recent    [wire.Slots]recent    // indices of the objects' latest lives, one table for each slot
+	state     []*lifeState          // indexed by life
+	ends      []ended               // ships that the host deleted, until the reason is clear
+	kills     []killState           // indexed by kill
+	unsettled []int                 // indices of kills, in ascending order
 	lines     map[netip.AddrPort]*lineState
-	odd       map[oddKey]int // findings by kind and player
+	odd       map[oddKey]int // number of findings by kind and player
 	faults    map[faultKey]*Event
-	hashes    map[string]hashSeen     // by class
-	teams     bool                    // the host counts for teams
-	scored    bool                    // the host has told scores of teams
-	followed  bool                    // another match of the capture came before
+	hashes    map[string]hashSeen     // indexed by class
+	teams     bool                    // the host counts scores for teams
+	scored    bool                    // the host has sent scores of teams
+	followed  bool                    // the capture has an earlier match of the host
 	empty     bool                    // all players have left
-	goneIn    int                     // frame in which the last one left
-	restarted map[netip.AddrPort]bool // players whom the host told of the restart that began the match
-	guessed   bool                    // the end follows from silence, which may end
-	told      bool                    // clients tell of damage
+	goneIn    int                     // frame in which the last player left
+	restarted map[netip.AddrPort]bool // players to whom the host has sent the restart that began the match
+	guessed   bool                    // the end follows from silence, and play may go on
+	told      bool                    // clients report damage
 	later     map[int]*HostSays       // scores after the end of the match, by player
-	closed    bool                    // the host has said that it closes the game
+	closed    bool                    // the host has reported that it closes the game
 	final     bool                    // no record of the match follows
-	log       []*Event                // as m.Events, in the order in which they were found
-	nameless  map[int][]nameless      // by player
+	log       []*Event                // m.Events in the order in which the events were found
+	nameless  map[int][]nameless      // indexed by player
 	accidents map[int]accident
 	rates     map[rateKey]*rateState
-	unarmed   map[int]*unarmed // by player
+	unarmed   map[int]*unarmed // indexed by player
 }
 
 func newGame(b *Builder, host netip.AddrPort) *game {
@@ -370,13 +373,13 @@ func (g *game) begin() {
 	g.later, g.restarted, g.goneIn = map[int]*HostSays{}, nil, 0
 }
 
-// settles takes note that no record of the match follows.
+// settles settles all kills, since no record of the match follows.
 func (g *game) settles() {
 	g.final = true
 	g.settleKills(math.Inf(1))
 }
 
-// close ends the match for good.
+// close ends the match so that it cannot go on.
 func (g *game) close() {
 	g.settles()
 	if g.m.played() {
@@ -385,7 +388,7 @@ func (g *game) close() {
 	}
 }
 
-// seen takes note that there was a record.
+// seen notes the time of a record.
 func (g *game) seen(r *dissect.Record, now float64) {
 	g.last = now
 	if now > g.m.End && !g.empty {
@@ -414,7 +417,7 @@ func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text wi
 	e := &Event{T: t, Frame: frame, Kind: kind, Player: player, Text: text}
 	g.log = append(g.log, e)
 	if player >= 0 && g.m.Players[player].Name == "" {
-		if name := g.m.NameOf(player); strings.HasPrefix(text.Raw(), name.Raw()) { // the name may come yet
+		if name := g.m.NameOf(player); strings.HasPrefix(text.Raw(), name.Raw()) { // the name may become known later
 			g.nameless[player] = append(g.nameless[player], nameless{e, len(name)})
 		}
 	}
@@ -424,14 +427,14 @@ func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text wi
 	return e
 }
 
-// nameless is an event that begins with the description of a player of so many
-// bytes.
+// A nameless is an event whose text begins with the description of a player.
+// The description has so many bytes.
 type nameless struct {
 	*Event
 	described int
 }
 
-// describeNameless tells as much of the players without names as is known now.
+// describeNameless updates the descriptions of players without names.
 func (g *game) describeNameless() {
 	for player, all := range g.nameless {
 		name := g.m.NameOf(player)
@@ -442,7 +445,7 @@ func (g *game) describeNameless() {
 	}
 }
 
-// malformed tells that a message makes no sense.
+// malformed reports a malformed message.
 func (g *game) malformed(r *dissect.Record) {
 	name := "data"
 	if r.Spec != nil && r.Kind != dissect.KindMalformed {
@@ -485,7 +488,7 @@ func (g *game) message(r *dissect.Record) {
 	case *msg.ClientReady:
 		g.ready(r)
 	case *msg.Team:
-		g.number(r, decode.Itself, int64(m.Player)) // the session knows the player's team
+		g.number(r, decode.Itself, int64(m.Player)) // stores the player's team, which the session knows
 	case *msg.ObjectCreateTeam:
 		if m.Class != msg.ClassTorpedo {
 			g.created(r, m.Slot, m.Player, &m.Object)
@@ -504,7 +507,8 @@ func (g *game) message(r *dissect.Record) {
 	}
 }
 
-// tells folds what only a host knows: rules, players and scores.
+// tells folds the messages that only a host can send: rules, players and
+// scores.
 func (g *game) tells(r *dissect.Record) {
 	switch m := r.Message.(type) {
 	case *msg.Settings:
@@ -541,17 +545,17 @@ func (g *game) tells(r *dissect.Record) {
 	}
 }
 
-// once reports whether the host's message is not a copy for another player of what
-// it says itself. Hosts can pass on a client's request to end or restart a match,
-// which has no effect before.
+// once reports whether the host's message is no copy of one that it sent to
+// another player. Hosts can pass on a client's request to end or restart a
+// match, which has no effect until they do.
 func once(r *dissect.Record) bool { return first(r) || r.Author != nil }
 
-// noTeam and above are no teams.
+// numbers of noTeam or more are no teams
 const noTeam = 16
 
-// settings learns the mission. A new mission begins a new match.
+// settings stores the mission. A new mission begins a new match.
 func (g *game) settings(r *dissect.Record, m *msg.Settings) {
-	g.again() // in a log, which has no connections
+	g.again() // logs have no connections
 	mission := clip(wire.Text(m.Mission))
 	if g.m.Mission != "" && mission != g.m.Mission && len(g.m.Lives) > 0 {
 		g.next(EndMission)
@@ -565,7 +569,7 @@ func (g *game) settings(r *dissect.Record, m *msg.Settings) {
 	g.joined(r)
 }
 
-// rules learns the rules of the mission.
+// rules stores the rules of the mission.
 func (g *game) rules(r *dissect.Record, m *msg.MissionInit) {
 	rules := &g.m.Rules
 	before, system := *rules, named(names.Systems, uint64(m.System))
@@ -578,7 +582,7 @@ func (g *game) rules(r *dissect.Record, m *msg.MissionInit) {
 	}
 }
 
-// limits returns the limits that there are, as they follow the name of a map.
+// limits returns the match's limits in words, to follow the name of a map.
 func (r *Rules) limits() string {
 	text := ""
 	for _, l := range []struct {
@@ -604,17 +608,18 @@ func limit(n uint8) (value *int, none bool) {
 
 func number(n int) *int { return &n }
 
-// over takes note that the host ends the match.
+// over notes that the host ends the match.
 func (g *game) over(r *dissect.Record, reason string) {
 	g.event(r.Datagram.Number, EventMatch, NoPlayer, wire.Untrusted("the host ends the match: "+reason))
 	g.end(r.Datagram.Number, g.b.now, reason)
 }
 
-// sameRestart is for how many seconds a host tells players of a restart.
+// sameRestart is how long a host may take to send a restart to all players, in
+// seconds.
 const sameRestart = 30
 
-// restart begins the next match with the players who are there, unless the host
-// only tells another player of the last restart.
+// restart begins the next match with the players who are there. If the host
+// only sends the last restart to another player, it does nothing.
 func (g *game) restart(r *dissect.Record) {
 	_, client := r.Ends()
 	if told := g.restarted; told != nil && !told[client] && len(told) < MaxPlayers && g.b.now-g.m.Begin < sameRestart {
@@ -642,14 +647,14 @@ func (g *game) next(why string) {
 	g.carry(old, why != EndLeft)
 }
 
-// finish computes the parts of a match that follow from others.
+// finish computes the parts of a match that depend on other parts.
 func (g *game) finish() {
 	g.settleEnds(math.Inf(1))
 	g.flushTracks()
 	g.figures()
 }
 
-// figures computes what follows from the records so far.
+// figures computes the numbers that depend on the records so far.
 func (g *game) figures() {
 	m := g.m
 	m.Name = g.b.names[g.host]
@@ -680,7 +685,7 @@ func (g *game) figures() {
 	slices.SortStableFunc(m.Events, func(a, b Event) int { return cmp.Compare(a.T, b.T) })
 }
 
-// named returns the name of a value, or its number.
+// named returns the name of a value, or its number if it has none.
 func named(n decode.Names, v uint64) string {
 	if s := n.Name(v); s != "" {
 		return s

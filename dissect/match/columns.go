@@ -10,26 +10,27 @@ import (
 	"time"
 )
 
-// Outputs of the model. Each is the key of the tag that names the columns of a
+// The outputs. Each is the key of the struct tag that names the columns of a
 // field in that output:
 //
 //	json:"killer+killer_name,omitempty" page:"killer" table:"="
 //
-// A field can have several columns, with their names joined by +: index and name
-// of a player, time of day and seconds of a moment, the parts of an array. The
-// sign = repeats the JSON tag. In tables, > names the field that the columns
-// follow, if that isn't the field before. The key all names a column of all three. After a comma comes omitempty, or inline
-// for a struct whose columns take its place.
+// A field can have several columns, for example the index and the name of a
+// player, the time of day and the seconds of a moment, or the parts of an
+// array. Their names are joined by +. The sign = repeats the JSON tag. In
+// tables, > names the field that the columns follow, if that is not the field
+// before. The key all names a column of all three outputs. After a comma comes
+// omitempty, or inline for a struct that is replaced by its columns.
 //
 // The other tags are doc (a part for each column, between |), as (index, player,
 // place, share, text, millis or rows), digits (of fractions in JSON and in the
 // page), least (the shortest list that JSON has), and if, which names the fields of
 // which one must not be zero, other than in the page.
 //
-// Structs of other packages, such as measure.Lap, can have such tags, too.
+// Structs of other packages, such as measure.Lap, can have the same tags.
 const (
 	JSON  = "json"  // session -T json
-	Page  = "page"  // data of the web page
+	Page  = "page"  // data for the web page
 	Table = "table" // Parquet and CSV
 )
 
@@ -38,24 +39,24 @@ const (
 type Column struct {
 	Name     string
 	Doc      string
-	Type     reflect.Type // of a value: number, string, bool, time.Time, struct or map
-	List     bool         // a value is a list of these
+	Type     reflect.Type // type of a value: number, string, bool, time.Time, struct or map
+	List     bool         // the column has a list of such values
 	Rows     bool         // structs are written as arrays of their values
 	Optional bool         // some items have no value
-	Digits   int          // after the point; all if negative
+	Digits   int          // decimals, or all if negative
 	Tag      reflect.StructTag
 
-	field string // of the struct
-	after string // the field that the column follows in spite of its own place
+	field string // name of the struct's field
+	after string // name of the field that the column follows, if that is not the field before
 	path  []int
-	turn  func(m *Match, v reflect.Value) any // makes the value of the field's; may be nil
-	keep  bool                                // an optional zero is a value
-	least int                                 // elements of a list that JSON has
-	needs []string                            // fields of which one must not be zero
+	turn  func(m *Match, v reflect.Value) any // converts the value of the field, if not nil
+	keep  bool                                // a zero is a value although it is optional
+	least int                                 // fewest elements that a list must have to be in JSON
+	needs []string                            // fields of which at least one must not be zero
 }
 
-// Value returns the value that an item of a match has in the column. It's invalid
-// if the item has none.
+// Value returns the value that an item of a match has in the column. The result
+// is invalid if the item has none.
 func (c *Column) Value(m *Match, item reflect.Value) reflect.Value {
 	v, parent := item, item
 	for _, i := range c.path {
@@ -115,7 +116,7 @@ func Columns(t reflect.Type, output string) []Column {
 	return all
 }
 
-// A lister lists columns. In a row of moments, all times of day come first.
+// A lister lists columns. It puts all times of day in a row of moments first.
 type lister struct {
 	output     string
 	all, later []Column
@@ -162,7 +163,8 @@ func (l *lister) list(t reflect.Type, path []int) {
 	}
 }
 
-// base returns the type that a pointer type points to, or else the type.
+// base returns the type that a pointer type points to. Other types are returned
+// unchanged.
 func base(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
@@ -211,9 +213,9 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 		}
 	case kind == reflect.Float64 && (len(parts) > part+1 || strings.HasSuffix(c.Name, "ts")):
 		c.Type, c.turn = reflect.TypeFor[time.Time](), func(m *Match, v reflect.Value) any {
-			return m.Clock(v.Float()).Round(time.Microsecond) // it comes from seconds in a float
+			return m.Clock(v.Float()).Round(time.Microsecond) // the float of seconds is not exact
 		}
-		if l.output == JSON { // with all digits of the microseconds
+		if l.output == JSON { // with all six digits of the microseconds
 			c.Type, c.turn = reflect.TypeFor[string](), func(m *Match, v reflect.Value) any {
 				return m.Clock(v.Float()).UTC().Format("2006-01-02T15:04:05.000000Z")
 			}
@@ -228,7 +230,7 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 		}
 	case kind == reflect.Array && len(parts) > 1:
 		c.Type, c.turn = c.Type.Elem(), func(_ *Match, v reflect.Value) any { return v.Index(part).Interface() }
-	case kind == reflect.Slice && len(parts) > 1: // of structs
+	case kind == reflect.Slice && len(parts) > 1: // a list of structs
 		c.Type, c.List, c.turn = reflect.TypeFor[int](), true, func(_ *Match, v reflect.Value) any {
 			out := make([]int, v.Len())
 			for i := range out {
@@ -243,7 +245,7 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 	return c
 }
 
-// digits returns how many digits fractions of a field have in the output.
+// digits returns how many decimals the field's fractions have in the output.
 func (l *lister) digits(f *reflect.StructField) int {
 	digits := []string{"6", "3"}
 	switch {
@@ -261,13 +263,13 @@ func (l *lister) digits(f *reflect.StructField) int {
 	return n
 }
 
-// text makes the column one of texts.
+// text makes the column's values texts.
 func (c *Column) text(of func(v reflect.Value) string) {
 	c.Type, c.turn = reflect.TypeFor[string](), func(_ *Match, v reflect.Value) any { return of(v) }
 }
 
-// as gives numbers their meaning. The page gets them as they are: it knows the
-// players, and reads negative numbers as unknown.
+// as gives numbers their meaning. The page gets them unchanged, since it knows
+// the players and reads negative numbers as unknown.
 func (c *Column) as(meaning, output string, part int) {
 	switch meaning {
 	case "rows":
@@ -285,7 +287,7 @@ func (c *Column) as(meaning, output string, part int) {
 	case meaning == "share":
 		c.turn = func(_ *Match, v reflect.Value) any {
 			known := c.List || v.Float() >= 0
-			for i := 0; c.List && i < v.Len(); i++ { // all of a list, or nothing
+			for i := 0; c.List && i < v.Len(); i++ { // one unknown value makes the whole list unknown
 				known = known && v.Index(i).Float() >= 0
 			}
 			if !known {
@@ -323,7 +325,7 @@ func (c *Column) as(meaning, output string, part int) {
 	}
 }
 
-// A place is where a capture was made: at the host or at a player.
+// A place is where a capture was made: at the host or at a player's computer.
 type place struct {
 	Host   bool `json:"host,omitempty"`
 	Player int  `json:"player+player_name,omitempty" as:"player"`

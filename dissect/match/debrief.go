@@ -7,9 +7,10 @@ import (
 	"sort"
 )
 
-// A Fire is what a player fired at another one with a weapon, and what that did.
+// A Fire is what a player fired at another player with a weapon, and its
+// effect.
 type Fire struct {
-	Player   int      `json:"player+player_name,omitempty" as:"player" doc:"who fired"` // NoPlayer if not known
+	Player   int      `json:"player+player_name,omitempty" as:"player" doc:"who fired"` // NoPlayer if unknown
 	Weapon   string   `json:"weapon,omitempty" doc:"name of the subsystem, or else [beam], [torpedo] or [pulse]; absent for damage of unknown cause"`
 	Victim   int      `json:"victim+victim_name,omitempty" as:"player" doc:"player of the target"` // NoPlayer if there is none
 	Friendly bool     `json:"friendly,omitempty" doc:"at a ship of the same team"`
@@ -21,17 +22,19 @@ type Fire struct {
 	Hull     *float64 `json:"hull_lost,omitempty" digits:"4 3" doc:"shares of hulls, in a match without damage messages"`
 }
 
-// Wear is what a subsystem of a player's ships lost to one shooter.
+// Wear is how much condition a subsystem of a player's ships lost to one
+// shooter.
 type Wear struct {
-	Victim   int     `json:"victim+victim_name,omitempty" as:"player" doc:"player of the ship"` // NoPlayer if not known
+	Victim   int     `json:"victim+victim_name,omitempty" as:"player" doc:"player of the ship"` // NoPlayer if unknown
 	System   string  `json:"system" doc:"name of the subsystem"`
-	Player   int     `json:"player+player_name,omitempty" as:"player" doc:"who fired last at the ship"` // NoPlayer if nobody did in the last seconds
+	Player   int     `json:"player+player_name,omitempty" as:"player" doc:"who fired last at the ship"` // NoPlayer if no player fired at it in the seconds before
 	Friendly bool    `json:"friendly,omitempty" doc:"of the same team"`
 	Lost     float64 `json:"lost" digits:"4 3" doc:"condition lost, as shares of the whole"`
 	Out      int     `json:"out" doc:"times that its condition fell to nothing"`
 }
 
-// A Fall is how far a subsystem of a lost ship fell before the loss.
+// A Fall is how much condition a subsystem of a lost ship lost in the seconds
+// before the loss.
 type Fall struct {
 	System string   `json:"system" doc:"name of the subsystem"`
 	Before float32  `json:"before" digits:"4 3" doc:"condition when the time began, as a share of the whole"`
@@ -39,14 +42,14 @@ type Fall struct {
 	Gone   *float64 `json:"gone_t,omitempty" doc:"when its condition first fell to nothing"`
 }
 
-// LastSeconds is the time before a loss of which a kill tells what led to it.
+// LastSeconds is how long before a loss the account of its causes begins.
 const LastSeconds = 15.0
 
-// mostLosses is of how many losses of one ship is told what led to them: a ship is
-// lost once, or twice if its player goes on flying it.
+// mostLosses is how many losses of one ship get such an account. A ship is
+// normally lost once, or twice if its player goes on flying it.
 const mostLosses = 8
 
-// firing says with whom and how fire is counted.
+// firing is the key by which fire is counted.
 type firing struct {
 	player, victim int
 	weapon         string
@@ -81,7 +84,7 @@ func (f fires) damage(d *Damage) {
 	at.Amount, at.Hull = sum(at.Amount, d.Amount), sum(at.Hull, d.Hull)
 }
 
-// list returns all, in the order of players.
+// list returns all entries, in the order of players.
 func (f fires) list() []Fire {
 	all := make([]Fire, 0, len(f))
 	for _, at := range f {
@@ -93,7 +96,7 @@ func (f fires) list() []Fire {
 	return all
 }
 
-// last orders what is friendly after what is not.
+// last orders hostile fire before friendly fire.
 func last(a, b bool) int {
 	switch {
 	case a == b:
@@ -104,7 +107,7 @@ func last(a, b bool) int {
 	return 1
 }
 
-// sum adds a number that may not be known.
+// sum adds a number, unless it is unknown.
 func sum(to, x *float64) *float64 {
 	switch {
 	case x == nil:
@@ -119,7 +122,7 @@ func sum(to, x *float64) *float64 {
 // with returns the weapon of a shot.
 func (s *Shot) with() string { return cmp.Or(s.Weapon, s.Kind.String()) }
 
-// pilot returns the player of a life, NoPlayer if there is none.
+// pilot returns the player of a life, or NoPlayer if there is none.
 func (m *Match) pilot(life int) int {
 	if life < 0 || life >= len(m.Lives) {
 		return NoPlayer
@@ -127,10 +130,10 @@ func (m *Match) pilot(life int) int {
 	return m.Lives[life].Player
 }
 
-// debrief computes what follows from shots, damage and subsystems.
+// debrief computes the results that depend on shots, damage and subsystems.
 func (m *Match) debrief() {
 	all := fires{}
-	aimed, done := map[int][]*Shot{}, map[int][]*Damage{} // by life
+	aimed, done := map[int][]*Shot{}, map[int][]*Damage{} // indexed by life
 	for i := range m.Shots {
 		s := &m.Shots[i]
 		if s.Target != NoLife {
@@ -147,7 +150,7 @@ func (m *Match) debrief() {
 			all.damage(d)
 		}
 	}
-	for life := range aimed { // they are in order unless the capture's times are not
+	for life := range aimed { // the shots are in order unless the capture's times are not
 		slices.SortStableFunc(aimed[life], func(a, b *Shot) int { return cmp.Compare(a.T, b.T) })
 	}
 	for life := range done {
@@ -172,15 +175,15 @@ func (m *Match) debrief() {
 	}
 }
 
-// lastOf returns the items of so many seconds up to a time.
+// lastOf returns the items of the given number of seconds before t, t included.
 func lastOf[T any](all []T, t, seconds float64, when func(T) float64) []T {
 	end := sort.Search(len(all), func(i int) bool { return when(all[i]) > t })
 	begin := sort.Search(end, func(i int) bool { return when(all[i]) >= t-seconds })
 	return all[begin:end]
 }
 
-// falls returns the subsystems that fell during the last seconds before a loss, the
-// hull first.
+// falls returns the subsystems that lost condition in the seconds before a
+// loss, the hull first.
 func (l *Life) falls(t float64) []Fall {
 	var all []Fall
 	hull := make([]Level, 0, len(l.Condition))
@@ -215,15 +218,16 @@ func (l *Life) falls(t float64) []Fall {
 // Hull is the name of the hull among subsystems.
 const Hull = "Hull"
 
-// worn says of what and by whom wear is.
+// worn is the key by which wear is counted.
 type worn struct {
 	victim, player int
 	system         string
 	friendly       bool
 }
 
-// wear adds up what subsystems lost up to the end of the match. What a ship loses
-// within the time of flight is by the player who fired last at it.
+// wear sums what subsystems lost up to the end of the match. A loss is
+// attributed to the player who last fired at the ship, if the shot can have hit
+// it by then.
 func (m *Match) wear(aimed map[int][]*Shot) []Wear {
 	sums := map[worn]*Wear{}
 	for i := range m.Lives {
@@ -258,9 +262,9 @@ func (m *Match) wear(aimed map[int][]*Shot) []Wear {
 	return all
 }
 
-// losses yields the times at which a subsystem lost condition, with what it had. It
-// was whole when its ship was created; of a ship whose creation wasn't captured, that
-// is not known.
+// losses yields the times at which a subsystem lost condition, with its
+// condition before. It was at full condition when its ship was created. If the
+// creation was not captured, the condition before is unknown.
 func (s *System) losses(late bool) iter.Seq2[float32, Level] {
 	return func(yield func(float32, Level) bool) {
 		was := float32(1)
@@ -276,9 +280,11 @@ func (s *System) losses(late bool) iter.Seq2[float32, Level] {
 func (s *Shot) when() float64   { return s.T }
 func (d *Damage) when() float64 { return d.T }
 
-// DamageBy returns the damage that each player did to ships of others, and took, in
-// each step of so many seconds since the beginning of the match. If there were more
-// than most steps, they are longer, and the last result tells by how much.
+// DamageBy returns the damage that each player did to other players' ships, and
+// the damage that each player took. It returns one number for each step of the
+// given number of seconds since the beginning of the match. If there were more
+// than most steps, it doubles their length. The result step is the length in
+// seconds.
 func (m *Match) DamageBy(seconds float64, most int) (done, taken [][]float64, step float64) {
 	step = seconds
 	for (m.End-m.Begin)/step > float64(most) {

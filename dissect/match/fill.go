@@ -7,19 +7,19 @@ import (
 	"strconv"
 )
 
-// A filler fills the gaps of a match with what another recording of it shows.
+// A filler adds to a match what only another recording of it shows.
 type filler struct {
 	to, from *Match
-	at       []int   // players of the other recording in this one, or negative
-	later    float64 // seconds to add to its times
+	at       []int   // index in this recording of each player of the other one, or negative
+	later    float64 // seconds to add to the other recording's times
 	told     map[loss]int
 }
 
-// A loss is what finds the event of a kill.
+// A loss is the key that finds the event of a kill.
 type loss struct{ frame, victim int }
 
-// fill adds chat and losses that this recording lacks, and weapons of kills. What it
-// adds has no frame, since that is one of another file.
+// fill adds chat, losses and weapons of kills that this recording lacks. What
+// it adds has no frame, since frame numbers belong to a file.
 func (f *filler) fill() {
 	f.chat()
 	defer func() {
@@ -32,7 +32,7 @@ func (f *filler) fill() {
 	}
 }
 
-// player returns the index of a player of the other recording here.
+// player returns the index in this recording of a player of the other one.
 func (f *filler) player(i int) int {
 	if i < 0 || i >= len(f.at) || f.at[i] < 0 {
 		return NoPlayer
@@ -40,8 +40,8 @@ func (f *filler) player(i int) int {
 	return f.at[i]
 }
 
-// seen are the times of what a recording shows, by what makes it the same as in
-// another one. Times rise.
+// seen has the times of what a recording shows, in ascending order. The key is
+// equal in all recordings.
 type seen map[string][]sight
 
 type sight struct {
@@ -49,8 +49,8 @@ type sight struct {
 	i int
 }
 
-// take returns the first that is not long before and after a time, and was not
-// taken before, or -1.
+// take returns the first index whose time is close to the given one and that it
+// has not returned before, or -1.
 func (s seen) take(key string, t float64) int {
 	all := s[key]
 	for len(all) > 0 && all[0].t < t-delay {
@@ -64,7 +64,7 @@ func (s seen) take(key string, t float64) int {
 	return found
 }
 
-// chatKey is what tells a line of chat of a player from others.
+// chatKey returns the key of a player's line of chat.
 func chatKey(c *Talk, player int) string {
 	return digits(player) + strconv.FormatBool(c.Team) + c.Text.Raw()
 }
@@ -90,8 +90,8 @@ func (f *filler) chat() {
 	slices.SortStableFunc(f.to.Chat, func(a, b Talk) int { return cmp.Compare(a.T, b.T) })
 }
 
-// kills adds losses, and the weapons of those that both recordings show. It reports
-// whether it added one that counts.
+// kills adds losses, and the weapons of losses that both recordings show. It
+// reports whether it added one that counts.
 func (f *filler) kills() (counts bool) {
 	here := seen{}
 	for i := range f.to.Kills {
@@ -130,7 +130,8 @@ func (f *filler) kills() (counts bool) {
 	return counts
 }
 
-// translate gives what led to a loss the players and times of this recording.
+// translate converts the players and times in the account of a loss to this
+// recording.
 func (f *filler) translate(k *Kill) {
 	k.Fire, k.Falls = slices.Clone(k.Fire), slices.Clone(k.Falls)
 	for i := range k.Fire {
@@ -145,7 +146,7 @@ func (f *filler) translate(k *Kill) {
 	}
 }
 
-// retell writes the event of a kill anew.
+// retell rewrites the event of a kill.
 func (f *filler) retell(k *Kill) {
 	if f.told == nil {
 		f.told = map[loss]int{}
@@ -176,7 +177,7 @@ func (f *filler) count(k *Kill) {
 	}
 }
 
-// life returns the ship of the other recording here.
+// life returns the index in this recording of a ship of the other one.
 func (f *filler) life(i int) int {
 	if i < 0 {
 		return NoLife
@@ -185,7 +186,7 @@ func (f *filler) life(i int) int {
 	return slices.IndexFunc(f.to.Lives, func(l Life) bool { return l.Object == o.Object && math.Abs(l.Begin-o.Begin-f.later) <= delay })
 }
 
-// add adds an event. They are put in order when all are there.
+// add adds an event. Events are sorted after all are added.
 func (f *filler) add(e Event) {
 	if len(f.to.Events) < MaxEvents {
 		f.to.Events = append(f.to.Events, e)

@@ -10,16 +10,17 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Three kinds of messages report the loss of a ship: the host's exploding event
-// and its score change, which come together, and a client's DestroyObject
-// (OpenBC). Reports are of one loss if they are of the same player, no new ship
-// of that player came between, and they are close in time.
+// Three kinds of messages report the loss of a ship: the host's exploding
+// event, the host's score change, which comes with it, and a client's
+// DestroyObject (OpenBC). Reports are about the same loss if they name the same
+// player, come soon after each other, and no new ship of that player was
+// created between them.
 const (
-	sameLoss  = 3.0  // seconds between any two reports of a loss
-	samePair  = 15.0 // between an exploding event and the score change that goes with it
-	wreckTime = 15.0 // after a loss, during which updates may be those of a wreck
-	lastShot  = 10.0 // before a loss, within which the weapon is looked for
-	selfTime  = 3.0  // between the request to self-destruct, or a collision, and the loss
+	sameLoss  = 3.0  // longest time between two reports of a loss
+	samePair  = 15.0 // longest time between an exploding event and the score change that belongs to it
+	wreckTime = 15.0 // how long after a loss updates may be those of a wreck
+	lastShot  = 10.0 // how long before a loss the weapon may have been fired
+	selfTime  = 3.0  // longest time between the request to self-destruct, or a collision, and the loss
 )
 
 // A source is the kind of message that reports a loss.
@@ -35,8 +36,8 @@ const (
 type killState struct {
 	life    int
 	sources source
-	event   *Event // nil if there was no room
-	told    bool   // to OnKill
+	event   *Event // nil if there was no room for it
+	told    bool   // OnKill was called
 }
 
 // An ended is a ship that the host deleted.
@@ -45,8 +46,7 @@ type ended struct {
 	t           float64
 }
 
-// lose takes note of a report of a loss. Killer is NoPlayer if the report names
-// none.
+// lose handles a report of a loss. Killer is NoPlayer if the report names none.
 func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 	if k, s := g.report(victim, life, from); k != nil {
 		s.sources |= from
@@ -95,7 +95,7 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 	return kept
 }
 
-// report returns the loss that a report is of, nil if it is of a new one.
+// report returns the loss that a report belongs to, or nil if the loss is new.
 func (g *game) report(victim, life int, from source) (*Kill, *killState) {
 	for i := len(g.m.Kills) - 1; i >= 0; i-- {
 		k, s := &g.m.Kills[i], &g.kills[i]
@@ -114,7 +114,7 @@ func (g *game) report(victim, life int, from source) (*Kill, *killState) {
 	return nil, nil
 }
 
-// settleKills tells OnKill of the kills of which no further report can come.
+// settleKills calls OnKill for the kills that no further report can be about.
 func (g *game) settleKills(now float64) {
 	for len(g.unsettled) > 0 {
 		i := g.unsettled[0]
@@ -131,7 +131,7 @@ func (g *game) settleKills(now float64) {
 	}
 }
 
-// settled tells OnKill of a kill.
+// settled calls OnKill for a kill.
 func (g *game) settled(i int) {
 	if s := &g.kills[i]; !s.told && g.b.OnKill != nil {
 		s.told = true
@@ -139,12 +139,12 @@ func (g *game) settled(i int) {
 	}
 }
 
-// credit gives a kill to a player.
+// credit attributes a kill to a player.
 func (g *game) credit(k *Kill, killer int) {
 	k.Killer = killer
 	k.Friendly = g.friends(killer, k.Victim)
 	switch p := &g.m.Players[killer]; {
-	case g.m.Over != nil || killer == k.Victim: // the first has no effect any more
+	case g.m.Over != nil || killer == k.Victim: // after the end of the match, a kill has no effect
 	case k.Friendly:
 		p.TeamKills++
 	default:
@@ -167,8 +167,8 @@ func (g *game) credit(k *Kill, killer int) {
 	k.Weapon = g.weapon(k.Life, killer)
 }
 
-// weapon returns the name of the weapon that a player fired last at a ship. A shot
-// without a target counts if no earlier one is aimed at the ship.
+// weapon returns the name of the weapon that a player last fired at a ship. A
+// shot without a target counts if no other shot is aimed at the ship.
 func (g *game) weapon(life, by int) (name string) {
 	for s := range g.shots(lastShot) {
 		aimed := s.Target == life && life != NoLife
@@ -183,7 +183,7 @@ func (g *game) weapon(life, by int) (name string) {
 	return name
 }
 
-// shots yields the shots of so many seconds, the last one first.
+// shots yields the shots of the given number of seconds, the latest first.
 func (g *game) shots(seconds float64) iter.Seq[*Shot] {
 	return func(yield func(*Shot) bool) {
 		for i := len(g.m.Shots) - 1; i >= 0; i-- {
@@ -194,13 +194,13 @@ func (g *game) shots(seconds float64) iter.Seq[*Shot] {
 	}
 }
 
-// accident is the last thing that may have cost a player the ship.
+// accident is the last event that may explain why a player lost the ship.
 type accident struct {
 	t   float64
 	how string
 }
 
-// retell writes the line of a kill.
+// retell writes the text of a kill's event.
 func (g *game) retell(k *Kill, s *killState) {
 	if s.event == nil {
 		return
@@ -248,7 +248,7 @@ func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
 		life, ok := g.lifeOf(e.Dest)
 		switch {
 		case !ok:
-			return // a station, or something else that no player flies
+			return // a station, or another object that no player flies
 		case r.Dir != dissect.FromHost:
 			g.found(r.Datagram.Number, g.client(r), "forged", "sends an explosion, which only a host does", 0, 0)
 			return
@@ -267,7 +267,7 @@ func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
 	}
 }
 
-// repair notes a step of a repair.
+// repair records a step of a repair.
 func (g *game) repair(r *dissect.Record, part wire.ObjectID, how string) {
 	life, name := g.part(r, part)
 	if life == NoLife || !g.room(itemConditions) {
@@ -303,7 +303,7 @@ func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
 	frame := r.Datagram.Number
 	if n := len(g.m.Kills); n > 0 && g.kills[n-1].sources == exploding && g.m.Kills[n-1].Frame == frame {
 		if v := g.m.Kills[n-1].Victim; v != NoPlayer && g.m.Players[v].ID == 0 && g.m.Players[v].Slot >= 0 {
-			g.link(r, m.Victim, g.m.Players[v].Slot) // the explosion names the ship, the score change the player
+			g.link(r, m.Victim, g.m.Players[v].Slot) // the explosion names the ship, and the score change names the player
 		}
 	}
 	victim, killer := g.byID(r, m.Victim), g.byID(r, m.Killer)
@@ -327,7 +327,7 @@ func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
 			k.Assists = append(k.Assists, Assist{Player: p, Score: int(u.Score)})
 		}
 	}
-	for i := len(g.m.Kills) - 1; i >= 0 && k != nil; i-- { // mostly the last
+	for i := len(g.m.Kills) - 1; i >= 0 && k != nil; i-- { // it is usually the last kill
 		if &g.m.Kills[i] == k {
 			g.settled(i)
 			return
@@ -335,8 +335,8 @@ func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
 	}
 }
 
-// hostSays folds the standing of a player, as a host sends it to those who
-// join.
+// hostSays folds the score of a player in the form that a host sends to joining
+// clients.
 func (g *game) hostSays(r *dissect.Record, id int32, kills, deaths, score *int32) int {
 	p := g.byID(r, id)
 	if p != NoPlayer {
@@ -345,7 +345,7 @@ func (g *game) hostSays(r *dissect.Record, id int32, kills, deaths, score *int32
 	return p
 }
 
-// score notes the host's score of a player.
+// score stores the host's score of a player.
 func (g *game) score(frame, player int, kills, deaths, score *int32) {
 	p, after := &g.m.Players[player], g.m.Over != nil
 	h := p.HostSays
@@ -378,8 +378,7 @@ func (g *game) score(frame, player int, kills, deaths, score *int32) {
 	}
 }
 
-// set puts a number that is told into its place, and reports whether it is
-// another one.
+// set stores a reported number, and reports whether it has changed.
 func set(place **int, told *int32) bool {
 	if told == nil || *place != nil && **place == int(*told) {
 		return false
@@ -388,7 +387,7 @@ func set(place **int, told *int32) bool {
 	return true
 }
 
-// teamScore folds the standing of a team.
+// teamScore folds the score of a team.
 func (g *game) teamScore(r *dissect.Record, m *msg.TeamScore) {
 	g.teams = true
 	if m.Team >= noTeam {
@@ -412,7 +411,8 @@ func (g *game) teamScore(r *dissect.Record, m *msg.TeamScore) {
 }
 
 // destroyed folds the deletion of an object. A client sends it for a ship that
-// it destroyed (OpenBC), a host for those of players who leave.
+// it destroyed (OpenBC), and a host sends it for the ships of players who
+// leave.
 func (g *game) destroyed(r *dissect.Record, id wire.ObjectID) {
 	life, ok := g.lifeOf(id)
 	if !ok {
@@ -432,9 +432,10 @@ func (g *game) destroyed(r *dissect.Record, id wire.ObjectID) {
 	}
 }
 
-// settleEnds decides about the ships that a host deleted, if no notice came that
-// the player left. A loss that a client reported would have been captured where
-// several clients are; where there is one, it may be that of another.
+// settleEnds decides about the ships that a host deleted if no notice came that
+// the player left. A capture of several clients would also have a client's
+// report of a loss, so such a ship was removed. In a capture of one client,
+// another client may have reported the loss.
 func (g *game) settleEnds(now float64) {
 	for len(g.ends) > 0 && now-g.ends[0].t > noticeSeconds {
 		e := g.ends[0]

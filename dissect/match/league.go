@@ -19,11 +19,12 @@ type Standing struct {
 
 // Evenings are the captures of a report.
 type Evenings struct {
-	Captures []string   // their files without folders, in order
-	League   []Standing // over all of them, nil for one capture
+	Captures []string   // file names of the captures without folders, in order
+	League   []Standing // standings over all captures, nil if there is only one
 }
 
-// NewEvenings returns what a report of matches says about their captures.
+// NewEvenings returns what a report of several captures has in addition to its
+// matches.
 func NewEvenings(names []string, all []*Match) (e Evenings) {
 	for _, name := range names {
 		e.Captures = append(e.Captures, filepath.Base(name))
@@ -34,8 +35,9 @@ func NewEvenings(names []string, all []*Match) (e Evenings) {
 	return e
 }
 
-// League adds up the results of players by name without regard to case, the best
-// first. A match counts for those who flew a ship in it.
+// League adds up the results of players. Players with the same name, ignoring
+// case, are one. The best comes first. A match counts for the players who flew
+// a ship in it.
 func League(all []*Match) []Standing {
 	byName := map[string]*Standing{}
 	for _, m := range all {

@@ -15,46 +15,47 @@ import (
 type lifeState struct {
 	class      *ship.Class
 	over       bool
-	wreck      float64 // until when updates may be those of a wreck
+	wreck      float64 // until this time, updates may be those of a wreck
 	lostAtHost bool    // the host reported the loss
-	own        bool    // the owner's own updates are captured
-	feed       feed    // of positions, if not
-	block      feed    // of subsystems
+	own        bool    // the capture has updates that the owner itself sent
+	feed       feed    // source of positions, unless own
+	block      feed    // source of subsystems
 	track      thinner
 	at         [3]float32
-	seen       float64 // when at was
-	have       bool    // at is known
+	seen       float64 // time of at
+	have       bool    // at is valid
 	speed      float32
 	cloak      bool
 
-	updated    float64 // when the last update came
-	moved      float64 // when a speed came
-	steadyFrom float64 // until when updates may come late, after a gap
+	updated    float64 // time of the last update
+	moved      float64 // time of the last speed
+	steadyFrom float64 // updates before this time may be late, since they follow a gap
 
 	hull    float32
 	shields [6]float32
-	levels  map[uint16]int   // index in Systems of a subsystem
-	values  map[uint32]uint8 // last condition of a subsystem by its key and who said it
+	levels  map[uint16]int   // index in Systems of each subsystem
+	values  map[uint32]uint8 // last condition of a subsystem by its key and its sender
 	beams   map[wire.ObjectID]int
 	jump    jump
 	speeds  steady
 	turn    turn
-	hashed  int // 1 + the integrity hash that was compared last
-	lastHit int // the shot that was fired at it last, -1
-	firing  int // the beam that may turn out to be a pulse weapon, -1
+	hashed  int // 1 + the integrity hash that was last compared
+	lastHit int // index of the last shot fired at it, or -1
+	firing  int // index of the beam that may turn out to be a pulse weapon, or -1
 }
 
-// A feed is the stream of updates of a ship that is believed, where a host
-// sends the same to several players.
+// A feed selects whose updates of a ship to believe, where a host sends them to
+// several players.
 type feed struct {
-	client int // conversation's player
+	client int // player of the conversation
 	at     float64
 }
 
-// feedSilence is how long a feed must be silent for another to take its place.
+// feedSilence is how many seconds a feed must be silent before another one
+// replaces it.
 const feedSilence = 2
 
-// takes reports whether the feed is that of the player.
+// takes reports whether the feed is the player's.
 func (f *feed) takes(player int, now float64) bool {
 	if f.at != 0 && f.client != player && now-f.at < feedSilence {
 		return false
@@ -63,7 +64,7 @@ func (f *feed) takes(player int, now float64) bool {
 	return true
 }
 
-// recent finds the lives of most objects without a map.
+// recent finds the lives of most objects faster than a map.
 type recent struct {
 	id   wire.ObjectID
 	life int
@@ -84,7 +85,8 @@ func (g *game) lifeOf(id wire.ObjectID) (life int, ok bool) {
 	return life, ok
 }
 
-// openBCObject returns the object of a creation in OpenBC's own form.
+// openBCObject returns the object of a creation in the form of OpenBC's battle
+// test.
 func openBCObject(m *msg.ObjectCreateOpenBC) *msg.Object {
 	return &msg.Object{
 		Class: msg.ClassShip, ID: m.ID, Species: m.Species, Ship: ship.BySpecies(m.Species), Position: m.Position, Orientation: m.Orientation,
@@ -92,12 +94,12 @@ func openBCObject(m *msg.ObjectCreateOpenBC) *msg.Object {
 }
 
 // created folds the creation of a player's ship. Copies, and a host's answers
-// to requests for a ship, tell nothing new.
+// to requests for a ship, have no new information.
 func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	fromOwner := r.Dir == dissect.ToHost
 	if old, ok := g.lifeOf(o.ID); ok && (!fromOwner || !g.state[old].over) {
 		g.describe(old, o)
-		if fromOwner { // updates can overtake a creation that was lost and resent
+		if fromOwner { // updates may come before a creation that was lost and resent
 			g.m.Lives[old].Late = false
 		}
 		return
@@ -113,7 +115,7 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 			g.setTeam(r.Datagram.Number, owner, int(id))
 		}
 	}
-	for i := range g.state { // a player has one ship at a time
+	for i := range g.state { // a player has only one ship at a time
 		if owner != NoPlayer && g.m.Lives[i].Player == owner && !g.state[i].over {
 			g.endLife(i, g.b.now, "replaced")
 		}
@@ -131,7 +133,7 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	g.event(r.Datagram.Number, EventSpawn, owner, g.m.NameOf(owner)+" enters in "+withArticle(wire.Untrusted(class)))
 }
 
-// born begins a life; NoLife if there are too many.
+// born begins a life. It returns NoLife if there are too many.
 func (g *game) born(r *dissect.Record, id wire.ObjectID, owner int) int {
 	if !g.room(itemLives) {
 		return NoLife
@@ -150,7 +152,7 @@ func (g *game) born(r *dissect.Record, id wire.ObjectID, owner int) int {
 	return i
 }
 
-// describe fills in a creation's facts about a ship.
+// describe stores a creation's facts about a ship.
 func (g *game) describe(i int, o *msg.Object) {
 	l, s := &g.m.Lives[i], g.state[i]
 	if o.Ship != nil {
@@ -193,10 +195,10 @@ func axes(q [4]wire.F32) (forward, up [3]float32) {
 	return forward, up
 }
 
-// maxCoordinate bounds positions that are believed: no set is that large.
+// maxCoordinate limits believable positions. No set is that large.
 const maxCoordinate = 1e6
 
-// position returns a position that can be believed.
+// position returns a position and whether it is believable.
 func position(p [3]wire.F32) (at [3]float32, ok bool) {
 	at = [3]float32{p[0].Float(), p[1].Float(), p[2].Float()}
 	return at, believed(at)
@@ -224,11 +226,11 @@ func (g *game) owner(r *dissect.Record, slot, id uint8) int {
 	return g.numbered(r, decode.Slot, int64(slot))
 }
 
-// late begins the life of a ship without a captured creation.
+// late begins the life of a ship whose creation was not captured.
 func (g *game) late(r *dissect.Record, id wire.ObjectID) int {
 	slot, ok := id.Slot()
 	if !ok {
-		return NoLife // not a player's
+		return NoLife // the ship is not a player's
 	}
 	owner := g.meet(r)
 	if r.Dir == dissect.FromHost {
@@ -251,7 +253,7 @@ func (g *game) current(player int) int {
 	return NoLife
 }
 
-// endLife ends a life, if it lasts.
+// endLife ends a life, unless it has already ended.
 func (g *game) endLife(i int, t float64, how string) {
 	s := g.state[i]
 	if s.over {
@@ -306,8 +308,8 @@ func (g *game) update(r *dissect.Record, m *msg.StateUpdate) {
 	g.move(i, r, m)
 }
 
-// flies reports whether a ship that was reported lost is there nevertheless: its
-// owner sends updates when even its wreck must be gone.
+// flies reports whether a ship that was reported lost still exists: its owner
+// sends updates at a time when even its wreck must be gone.
 func (g *game) flies(i int, r *dissect.Record, from int) bool {
 	s, l := g.state[i], &g.m.Lives[i]
 	if g.b.now < s.wreck || r.Dir != dissect.ToHost || from != l.Player {
@@ -370,7 +372,7 @@ func (g *game) move(i int, r *dissect.Record, m *msg.StateUpdate) {
 	}
 }
 
-// cloaks takes note of the cloak of a ship.
+// cloaks records that a ship cloaks or decloaks.
 func (g *game) cloaks(frame, i int, on bool) {
 	s := g.state[i]
 	if s.cloak == on {
@@ -386,7 +388,7 @@ func (g *game) cloaks(frame, i int, on bool) {
 	g.event(frame, kind, p, g.m.NameOf(p)+text)
 }
 
-// withArticle puts an article before a noun.
+// withArticle puts an indefinite article before a noun.
 func withArticle(s wire.Untrusted) wire.Untrusted {
 	switch {
 	case s == "a ship":

@@ -18,7 +18,7 @@ type lineState struct {
 	points []LinePoint
 	step   float64 // seconds between points
 
-	silence   time.Duration // the longest of the player
+	silence   time.Duration // the player's longest silence
 	silenceAt float64
 }
 
@@ -38,7 +38,7 @@ func (b *Builder) endLap() {
 	})
 }
 
-// lapOf adds the traffic of a link to the line.
+// lapOf adds the traffic of a link to a player's line.
 func (g *game) lapOf(lap *measure.Lap, begin float64) {
 	l := g.lines[lap.Client]
 	if l == nil {
@@ -83,7 +83,8 @@ func (g *game) lapOf(lap *measure.Lap, begin float64) {
 	}
 }
 
-// unused reports whether the player of an address has left, or has another one now.
+// unused reports whether the player of an address has left, or another player
+// has the address now.
 func (g *game) unused(client netip.AddrPort) bool {
 	player, ok := g.who.clients[client]
 	return ok && (g.m.Players[player].Left != nil || g.m.Players[player].Address != client)
@@ -104,9 +105,9 @@ func (l *lineState) halve() {
 	l.points, l.step = kept, 2*l.step
 }
 
-// finishLines says how good each player's connection was. Each direction's round
-// trip is measured from the place of the capture on: the sum of both is the
-// whole way, wherever that place is.
+// finishLines judges each player's connection. The round trip in each direction
+// is measured from the place of the capture. The sum of both is the whole round
+// trip, whatever that place is.
 func (g *game) finishLines(links []measure.Link) {
 	m := g.m
 	m.Lines = nil
@@ -122,7 +123,7 @@ func (g *game) finishLines(links []measure.Link) {
 		}
 		s := g.lines[l.Client]
 		if s == nil {
-			continue // none of it is of this match
+			continue // no part of it belongs to this match
 		}
 		line.Points, line.Silence, line.SilenceAt = s.points, s.silence, s.silenceAt
 		for k := range s.points {
@@ -135,7 +136,7 @@ func (g *game) finishLines(links []measure.Link) {
 	slices.SortStableFunc(m.Lines, func(a, b Line) int { return a.Player - b.Player })
 }
 
-// verdict says in words how good a line is.
+// verdict returns the quality of a line in words.
 func (m *Match) verdict(l *Line) string {
 	text := measure.Words(l.RTT, l.Lost, l.Resent)
 	if l.Silence.Seconds() >= silentSeconds {

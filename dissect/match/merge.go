@@ -14,7 +14,7 @@ import (
 
 // A Place is a recording that shows a match.
 type Place struct {
-	ID     string         // of the match, as this recording alone would name it
+	ID     string         // id of the match if only this recording exists
 	Files  []string       `json:"files" page:"=" doc:"names of the files"`
 	Host   bool           `json:"host" page:"=" doc:"it was recorded at the host"`
 	At     wire.Untrusted `json:"player_name,omitempty" page:"=" doc:"name of the player who recorded it"`
@@ -25,24 +25,25 @@ type Place struct {
 	Agrees bool           `json:"agrees" page:"=" doc:"the result is that of the match, or [unknown]"`
 }
 
-// A Recording is one or more files that were recorded at one place, one after
-// another, and their matches.
+// A Recording is one or more consecutive files recorded at one place, and their
+// matches.
 type Recording struct {
 	Files   []string
 	Matches []*Match
 }
 
-// Clocks of two places can differ by clockOff seconds. The times of one event at
-// two places differ by that and by at most delay.
+// Clocks of two places can differ by up to clockOff seconds. Otherwise, the
+// times of one event at two places differ by at most delay.
 const (
 	clockOff = 300.0
 	delay    = 5.0
 )
 
-// Merge returns the matches of several recordings, each match once. Of a match
-// that was recorded at several places it keeps the best recording: one that has
-// the beginning, then that of the host, then the longest. The others
-// tell how the match ended and how players are called, if that one lacks it.
+// Merge returns the matches of several recordings, each match once. If a match
+// was recorded at several places, it keeps the best recording. Recordings with
+// the beginning come first, then the host's recording, then the longest one. If
+// the best one lacks the match's end or players' names, these come from the
+// other recordings.
 func Merge(all []Recording) []*Match {
 	var found []shown
 	for i := range all {
@@ -52,7 +53,7 @@ func Merge(all []Recording) []*Match {
 	}
 	slices.SortStableFunc(found, func(a, b shown) int { return better(a.Match, b.Match) })
 	kept := []*Match{}
-	byHost := map[netip.AddrPort][][]*shown{} // the recordings of each match
+	byHost := map[netip.AddrPort][][]*shown{} // the recordings of each match, by host
 	for k := range found {
 		s := &found[k]
 		same := byHost[s.Host]
@@ -83,10 +84,10 @@ type shown struct {
 	*Match
 
 	from *Recording
-	seen map[string][]float64 // its signs, once they are asked for
+	seen map[string][]float64 // its signs, computed when first needed
 }
 
-// signs returns what every place sees of the match.
+// signs returns the events of the match that all places see.
 func (s *shown) signs() map[string][]float64 {
 	if s.seen == nil {
 		s.seen = s.Match.signs()
@@ -94,14 +95,14 @@ func (s *shown) signs() map[string][]float64 {
 	return s.seen
 }
 
-// apart reports whether two recordings cannot be of one match: they are of other
-// times, even if clocks differ.
+// apart reports whether two recordings cannot show one match, since their times
+// are too far apart even for different clocks.
 func (s *shown) apart(o *shown) bool {
 	return s.seconds(s.End)+clockOff < o.seconds(o.Begin) || o.seconds(o.End)+clockOff < s.seconds(s.Begin)
 }
 
-// oneClock reports whether two recordings were made at one place, so that no clock
-// differs.
+// oneClock reports whether two recordings were made at one place and so have
+// the same clock.
 func (s *shown) oneClock(o *shown) bool {
 	if s.Vantage < 0 || o.Vantage < 0 {
 		return s.Vantage == VantageHost && o.Vantage == VantageHost
@@ -135,9 +136,9 @@ func (m *Match) place(files []string) Place {
 	return p
 }
 
-// id names a match by its host, its first ship, and when that came. More of the
-// recording doesn't change it, and another recording with the same clock that has
-// the ship gives the same name.
+// id names a match by its host, its first ship, and when that came. A longer
+// recording gives the same id, and so does another recording with the ship and
+// the same clock.
 func (m *Match) id() string {
 	first, sign := m.Begin, ""
 	for i := range m.Lives {
@@ -146,7 +147,7 @@ func (m *Match) id() string {
 			break
 		}
 	}
-	const step = 10 // seconds; what two places see of one event is some tenths apart
+	const step = 10 // in seconds. Two places see an event tenths of a second apart.
 	h := sha256.Sum256([]byte(m.Host.String() + " " + sign + " " + digits(int(math.Floor(m.seconds(first)/step)))))
 	return hex.EncodeToString(h[:5])
 }
@@ -156,8 +157,8 @@ func (m *Match) seconds(t float64) float64 { return float64(m.Origin.UnixMicro()
 
 const signChat = "chat"
 
-// signs returns what every place sees of a match, with the times: ships, losses and
-// chat. The same sign can come several times.
+// signs returns the events of a match that all places see, with their times:
+// ships, losses and chat. A key can have several times.
 func (m *Match) signs() map[string][]float64 {
 	all := map[string][]float64{}
 	add := func(t float64, kind string, sign ...string) {
@@ -200,10 +201,10 @@ func (m *Match) others(o *Match) bool {
 	return other > same
 }
 
-// sameAs reports whether two recordings are of one match, and by how many seconds
-// the clock of the other one is ahead: they are of the same time, and most of what
-// the one shows that shows less is in the other, in the same distances of time. What
-// people say is not enough to set a clock by.
+// sameAs reports whether two recordings show one match, and by how many seconds
+// the other one's clock is ahead. They show one match if they have the same
+// time, and most of the signs of the smaller recording are in the other one at
+// equal intervals. Chat is not reliable enough to compare clocks.
 func (s *shown) sameAs(o *shown) (ahead float64, same bool) {
 	if s.apart(o) {
 		return 0, false
@@ -244,7 +245,8 @@ func (s *shown) sameAs(o *shown) (ahead float64, same bool) {
 	return ahead, (end-begin)*2 >= min(s.End-s.Begin, o.End-o.Begin)
 }
 
-// Recorded says in words where a match was recorded, if that was at several places.
+// Recorded returns the places where a match was recorded in words, if there are
+// several.
 func (m *Match) Recorded() wire.Untrusted {
 	if len(m.Places) < 2 {
 		return ""
@@ -272,11 +274,12 @@ func (m *Match) Recorded() wire.Untrusted {
 	return text + "; all that the first shows is from there, and the others fill its gaps"
 }
 
-// unsure reports whether a player's name is not known, or only that of a ship.
+// unsure reports whether a player's name is unknown or is only the name of a
+// ship.
 func (p *Player) unsure() bool { return p.Name == "" || p.ShipNamed }
 
-// confirm takes from another recording of a player what this one lacks: the name,
-// and when the player left.
+// confirm adds what another recording of a player knows: the name, and when the
+// player left.
 func (p *Player) confirm(o *Player, later float64) {
 	if p.unsure() && !o.unsure() {
 		p.Name, p.ShipNamed = o.Name, false
@@ -287,8 +290,7 @@ func (p *Player) confirm(o *Player, later float64) {
 	}
 }
 
-// endLeft ends a match that lacks its end, but of which all players are known to
-// have left.
+// endLeft ends a match without an end if all players are known to have left.
 func (m *Match) endLeft() {
 	if m.Over != nil || len(m.Players) == 0 {
 		return
@@ -305,10 +307,10 @@ func (m *Match) endLeft() {
 	m.Result.settle(m)
 }
 
-// confirm takes from another recording of the match what this one lacks.
+// confirm adds what another recording of the match knows.
 func (m *Match) confirm(o *Match, files []string, ahead float64) {
 	later := o.seconds(0) - ahead - m.seconds(0)
-	at := make([]int, len(o.Players)) // players of the other one, here
+	at := make([]int, len(o.Players)) // index in this recording of each player of the other one
 	for i := range o.Players {
 		p := &o.Players[i]
 		at[i] = slices.IndexFunc(m.Players, func(q Player) bool {

@@ -21,7 +21,7 @@ func (g *game) connection(r *dissect.Record) {
 		if _, client := r.Ends(); r.Dir == dissect.FromHost && len(g.who.accepted) < MaxPlayers {
 			g.again()
 			g.who.accepted[client] = accepted{g.b.now, frame}
-			g.meet(r) // if the client has been there before
+			g.meet(r) // the client may have been there before
 		}
 	case *transport.Identity:
 		g.meet(r) // the session knows the player's name
@@ -31,15 +31,16 @@ func (g *game) connection(r *dissect.Record) {
 			g.leaves(frame, g.meet(r), LeftItself)
 		case m.ID == transport.HostPeer:
 			g.closes(frame)
-		case m.ID != r.ClientID: // else it may be of another client with the same id (OpenBC's tests)
-			g.leaves(frame, g.byID(r, int32(m.ID)), LeftItself) // passed on
+		case m.ID != r.ClientID: // otherwise it may be about another client with the same id (OpenBC's tests)
+			g.leaves(frame, g.byID(r, int32(m.ID)), LeftItself) // passed on by the host
 		}
 	case *transport.Boot:
 		g.boot(r, m)
 	}
 }
 
-// closes takes note that the host closes the game. It tells every player.
+// closes records that the host closes the game. The host sends this to every
+// player.
 func (g *game) closes(frame int) {
 	if g.closed {
 		return
@@ -78,14 +79,14 @@ func (g *game) boot(r *dissect.Record, m *transport.Boot) {
 	g.leaves(r.Datagram.Number, p, reason)
 }
 
-// joined takes note that the host lets a client play.
+// joined records that the host lets a client play.
 func (g *game) joined(r *dissect.Record) {
 	if i := g.meet(r); i != NoPlayer {
 		g.joins(g.b.now, r.Datagram.Number, i)
 	}
 }
 
-// joins takes note that a player comes, unless that is known.
+// joins records that a player comes, unless the player is already there.
 func (g *game) joins(t float64, frame, i int) {
 	p := &g.m.Players[i]
 	if p.Joined != nil && p.Left == nil {
@@ -127,7 +128,7 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 		return
 	}
 	if slot, ok := e.Dest.Slot(); ok && e.Dest == wire.FirstObject(slot) {
-		g.link(r, int32(e.Player), slot) // OpenBC names the player's first object
+		g.link(r, int32(e.Player), slot) // OpenBC sends the player's first object
 	}
 	i := g.byID(r, int32(e.Player))
 	switch {
@@ -135,7 +136,7 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 	case e.Code == event.CodeDeletePlayer:
 		g.leaves(r.Datagram.Number, i, LeftAnnounced)
 	case e.Code == event.CodeNewPlayerInGame && g.m.Players[i].Left == nil && !g.m.Players[i].Address.IsValid():
-		g.joins(g.b.now, r.Datagram.Number, i) // its own conversation is not captured
+		g.joins(g.b.now, r.Datagram.Number, i) // the player's connection is not in the capture
 	}
 }
 
@@ -145,7 +146,7 @@ func (g *game) deleted(r *dissect.Record, name wire.Untrusted) {
 	for i := range g.m.Players {
 		if p := &g.m.Players[i]; p.Name == clip(name) && p.Left == nil {
 			if found != NoPlayer {
-				return // several have the name
+				return // several players have the name
 			}
 			found = i
 		}
@@ -155,7 +156,7 @@ func (g *game) deleted(r *dissect.Record, name wire.Untrusted) {
 	}
 }
 
-// leaves takes note that a player is gone, unless that is known.
+// leaves records that a player has left, unless that is known.
 func (g *game) leaves(frame, i int, how string) {
 	if i == NoPlayer || g.m.Players[i].Left != nil {
 		return
@@ -186,8 +187,8 @@ func (g *game) endLives(player int, t float64) {
 	}
 }
 
-// silent finds the players who were silent at the end of the capture. They may
-// speak again if there is more of it.
+// silent finds the players who were silent at the end of the capture. A longer
+// capture may show that they came back.
 func (g *game) silent(links []measure.Link) {
 	for i := range links {
 		l := &links[i]
@@ -204,7 +205,7 @@ func (g *game) silent(links []measure.Link) {
 	}
 }
 
-// unsilent undoes silent, and the end of the match that followed from it.
+// unsilent undoes silent, and the end of the match that silent caused.
 func (g *game) unsilent() {
 	if g.guessed {
 		g.m.Over, g.m.EndedBy, g.guessed = nil, "", false
@@ -227,7 +228,7 @@ func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
 	g.event(frame, EventChat, p, g.m.Said(&Talk{Player: p, Text: text, Team: team}))
 }
 
-// Said returns a line of chat with its writer.
+// Said returns a line of chat with its author.
 func (m *Match) Said(c *Talk) wire.Untrusted {
 	to := wire.Untrusted(": ")
 	if c.Team {
@@ -246,8 +247,8 @@ func (g *game) captured() (n int) {
 	return n
 }
 
-// findVantage tells where the capture was made: only the host has connections with
-// several players.
+// findVantage determines where the capture was made. Only the host has
+// connections with several players.
 func (g *game) findVantage() {
 	m := g.m
 	m.Vantage = VantageUnknown

@@ -12,27 +12,27 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// An Outcome is how a match came out.
+// An Outcome is the way in which a match ended.
 type Outcome uint8
 
 // The outcomes of a match.
 const (
 	Unknown   Outcome = iota // the capture lacks the beginning or the end of the match
 	Undecided                // all players left, or the match was stopped
-	Draw                     // the host ended it, and the best are equal
+	Draw                     // the host ended it, and the best were equal
 	Won                      // the host ended it, and a player or a team was the best
 )
 
-// String returns the outcome as outputs have it.
+// String returns the outcome as written in outputs.
 func (o Outcome) String() string { return [...]string{"unknown", "undecided", "draw", "winner"}[o] }
 
-// What a result rests on.
+// The evidence for a result.
 const (
 	ByHost  = "host"  // the host's scores
 	ByKills = "kills" // the kills in the capture, if the host sends no scores
 )
 
-// The reasons of a match's end that the host doesn't give itself.
+// The reasons for the end of a match that do not come from the host.
 const (
 	EndRestart = "restart"
 	EndMission = "another mission"
@@ -40,19 +40,20 @@ const (
 	EndLeft    = "all players left"
 )
 
-// The reasons of an unknown result.
+// The reasons why a result is unknown.
 const (
 	lacksBegin = "the capture begins within the match"
 	lacksEnd   = "the capture ends before the match does"
 )
 
-// A Result says who won a match. It is settled at the end of the match: later
-// events change nothing.
+// A Result tells who won a match. It is fixed at the end of the match. Later
+// events do not change it.
 type Result struct {
 	Value  Outcome `json:"value" page:"=" table:"result" as:"text" doc:"[winner], [draw], [undecided] (all left, or the match was stopped) or [unknown] (the capture lacks the beginning or the end)"`
-	Winner int     `json:"winner+winner_name,omitempty" page:"winner" table:"=" as:"player" doc:"the player who won, if no team did"` // NoPlayer
-	Team   int     `json:"team,omitempty" page:"team" table:"winner_team" as:"index" doc:"the team that won, from 0"`                 // -1
-	// Winners are all who won: one player, or the players of the team at the end of the match.
+	Winner int     `json:"winner+winner_name,omitempty" page:"winner" table:"=" as:"player" doc:"the player who won, if no team did"` // NoPlayer if no player won
+	Team   int     `json:"team,omitempty" page:"team" table:"winner_team" as:"index" doc:"the team that won, from 0"`                 // -1 if no team won
+	// Winners are all players who won: one player, or the players who were in the
+	// team at the end of the match.
 	Winners []int  `json:"winners,omitempty" page:"=" table:"=" doc:"players who won"`
 	Reason  string `json:"reason" page:"=" table:"result_reason" doc:"why the match ended, or why the result is unknown"`
 	Rests   string `json:"rests_on,omitempty" page:"=" table:"result_rests_on,omitempty" doc:"[host]: the host's scores; [kills]: those in the capture, if the host sent no scores"`
@@ -62,7 +63,7 @@ type Result struct {
 	Differs bool   `json:"kills_differ,omitempty" page:"=" table:"kills_differ" doc:"the host counts other kills or deaths than the capture shows"`
 }
 
-// end settles the result of a match, once.
+// end fixes the result of a match. Later calls do nothing.
 func (g *game) end(frame int, t float64, why string) {
 	m := g.m
 	if m.Over != nil {
@@ -81,15 +82,15 @@ func (g *game) endLeft(frame int) {
 	}
 }
 
-// again begins the next match if all players have left and another one comes.
+// again begins the next match if all players have left and a new one comes.
 func (g *game) again() {
 	if g.empty {
 		g.next(EndLeft)
 	}
 }
 
-// soFar finds the result of a match that has not ended, as if nothing came after
-// the last record.
+// soFar computes the result of a match that has not ended, as if the last
+// record ended it.
 func (g *game) soFar() {
 	m := g.m
 	if m.Over != nil {
@@ -112,8 +113,8 @@ func (g *game) soFar() {
 	g.guessed = m.Over != nil
 }
 
-// deserted reports whether all players have left. A capture at one client may not
-// show that others are there.
+// deserted reports whether all players have left. A capture of one client may
+// lack players who are still there.
 func (g *game) deserted() bool {
 	left := false
 	for i := range g.m.Players {
@@ -126,7 +127,7 @@ func (g *game) deserted() bool {
 	return left
 }
 
-// decide finds the result as far as the capture shows it now.
+// decide computes the result from what the capture has shown so far.
 func (g *game) decide(frame int) {
 	g.rejoin()
 	m := g.m
@@ -144,7 +145,7 @@ func (g *game) decide(frame int) {
 	m.Result.settle(m)
 }
 
-// settle finds the value of a result, and who won.
+// settle computes the kind of a result, and who won.
 func (r *Result) settle(m *Match) {
 	switch {
 	case m.Late:
@@ -173,14 +174,14 @@ func (r *Result) settle(m *Match) {
 	}
 }
 
-// begunLate reports whether the capture lacks the beginning of the match: it has a
-// connection of a player, but not how it began.
+// begunLate reports whether the capture lacks the beginning of the match: it
+// has a player's connection without its start.
 func (g *game) begunLate() bool {
 	return !g.followed && slices.ContainsFunc(g.m.Players, func(p Player) bool { return p.Address.IsValid() && p.Joined == nil })
 }
 
-// teamed reports whether players play in teams: the host counts for teams, or
-// players are of several.
+// teamed reports whether the match has teams: the host counts for teams, or
+// players are in different teams.
 func (g *game) teamed() bool {
 	if g.teams {
 		return true
@@ -197,7 +198,7 @@ func (g *game) teamed() bool {
 	return false
 }
 
-// friends reports whether two players are of the same team.
+// friends reports whether two players are in the same team.
 func (g *game) friends(a, b int) bool {
 	if a < 0 || b < 0 || a == b {
 		return false
@@ -206,18 +207,18 @@ func (g *game) friends(a, b int) bool {
 	return x != nil && y != nil && *x == *y && g.teamed()
 }
 
-// standing is what decides who leads.
+// standing is what ranks a player or team.
 type standing struct {
 	score, kills int
-	frame        int // the last that counts
+	frame        int // last frame that changed it
 }
 
 func (s *standing) add(t standing) {
 	s.score, s.kills, s.frame = s.score+t.score, s.kills+t.kills, max(s.frame, t.frame)
 }
 
-// compare compares by score and then by kills, or by kills first if their limit
-// ended the match.
+// compare compares by score and then by kills. If the kill limit ended the
+// match, it compares by kills first.
 func (m *Match) compare(a, b standing) int {
 	score, kills := cmp.Compare(a.score, b.score), cmp.Compare(a.kills, b.kills)
 	if m.EndedBy == names.EndGameReasons.Name(fragLimit) {
@@ -226,11 +227,10 @@ func (m *Match) compare(a, b standing) int {
 	return cmp.Or(score, kills)
 }
 
-// fragLimit is the number of the reason with which a host ends a match when the
-// limit of kills is reached.
+// fragLimit is the number of the host's reason for an end by the kill limit.
 const fragLimit = 2
 
-// standings returns what counts for each player, and for each team.
+// standings returns the standing of each player, and of each team.
 func (m *Match) standings() (players []standing, teams map[int]standing) {
 	players, teams = make([]standing, len(m.Players)), map[int]standing{}
 	for i := range m.Players {
@@ -257,13 +257,13 @@ func (m *Match) standings() (players []standing, teams map[int]standing) {
 	told := map[int]standing{}
 	for i := range m.Scores {
 		if s := &m.Scores[i]; s.Player == NoPlayer && !s.After {
-			told[s.Team] = standing{*s.Score, *s.Kills, s.Frame} // of teams the host sends both
+			told[s.Team] = standing{*s.Score, *s.Kills, s.Frame} // the host sends both for teams
 		}
 	}
 	if len(told) > 0 {
 		for team := range teams {
 			if _, named := told[team]; !named {
-				told[team] = standing{} // one that the host never names has nothing
+				told[team] = standing{} // a team that the host has not sent has no score
 			}
 		}
 		teams = told
@@ -278,7 +278,8 @@ func value(n *int) int {
 	return *n
 }
 
-// lead finds the leaders: of a match with teams the team, or else the players.
+// lead finds the leaders: the team in a match with teams, and otherwise the
+// players.
 func (m *Match) lead() {
 	m.Leaders, m.LeadingTeam = nil, nil
 	players, teams := m.standings()
@@ -305,8 +306,8 @@ func (m *Match) lead() {
 	}
 }
 
-// Differs reports whether the host counts other kills or deaths of a player than
-// the capture shows.
+// Differs reports whether the host's count of a player's kills or deaths
+// differs from the capture's.
 func (p *Player) Differs() bool {
 	h := p.HostSays
 	return h != nil && (h.Kills != nil && *h.Kills != p.Kills || h.Deaths != nil && *h.Deaths != p.Deaths)
@@ -321,7 +322,8 @@ func Minutes(t float64) string {
 	return fmt.Sprintf("%d:%02d.%d", tenths/600, tenths/10%60, tenths%10)
 }
 
-// Ending says in words how the match ended, or what the capture lacks of it.
+// Ending tells in words how the match ended, or what the capture lacks for
+// knowing that.
 func (m *Match) Ending() wire.Untrusted {
 	if m.Over == nil {
 		if m.Late {
@@ -349,7 +351,7 @@ func (m *Match) Ending() wire.Untrusted {
 	return text + "The host ended it" + at + ": " + wire.Untrusted(m.EndedBy)
 }
 
-// frame names a frame of the recording that the result is from.
+// frame returns the name of a frame in the recording that the result is from.
 func (m *Match) frame(n int) wire.Untrusted {
 	text := "frame " + wire.Untrusted(digits(n))
 	if p := m.Result.Place; p > 0 && p < len(m.Places) {
@@ -358,7 +360,7 @@ func (m *Match) frame(n int) wire.Untrusted {
 	return text
 }
 
-// Grounds says in words what a result rests on, if it is one.
+// Grounds tells in words what a result is based on, if there is a result.
 func (m *Match) Grounds() wire.Untrusted {
 	text := wire.Untrusted("The host sent no scores, so the kills in the capture decide")
 	if m.Result.Rests == ByHost {
@@ -373,7 +375,8 @@ func (m *Match) Grounds() wire.Untrusted {
 	return text
 }
 
-// Verdict says the result in words. The function returns the name of a player.
+// Verdict returns the result in words. The argument name returns the name of a
+// player.
 func (m *Match) Verdict(name func(player int) wire.Untrusted) wire.Untrusted {
 	verb, equal := wire.Untrusted(" led"), wire.Untrusted(" were equal")
 	if m.Over == nil {
@@ -406,12 +409,12 @@ func (m *Match) Verdict(name func(player int) wire.Untrusted) wire.Untrusted {
 	return before + wire.Join(leaders, " and ") + equal
 }
 
-// Won reports whether a player won, or the player's team.
+// Won reports whether a player or the player's team won.
 func (m *Match) Won(player int) bool { return slices.Contains(m.Result.Winners, player) }
 
-// Ranks returns the place of each player in a match with a winner or a draw, from 1.
-// Equal players have the same place, and so have the players of a team. It's 0 for
-// players who have no place, and in other matches.
+// Ranks returns the place of each player in a match with a winner or a draw,
+// from 1. Equal players have the same place, and so do the players of a team.
+// The place is 0 for players without a place, and in other matches.
 func (m *Match) Ranks() []int {
 	ranks := make([]int, len(m.Players))
 	if m.Result.Value < Draw {

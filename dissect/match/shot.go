@@ -11,7 +11,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// action folds what happens once: chat, and the actions of ships. Hosts pass most of these messages on unchanged.
+// action folds messages about events: chat, and the actions of ships. Hosts
+// pass most of these messages on unchanged.
 func (g *game) action(r *dissect.Record) {
 	switch m := r.Message.(type) {
 	case *msg.Chat:
@@ -49,8 +50,7 @@ func (g *game) action(r *dissect.Record) {
 	}
 }
 
-// short folds an event of OpenBC's battle test, which names nothing but the
-// object.
+// short folds an event of OpenBC's battle test, which contains only the object.
 func (g *game) short(r *dissect.Record, id wire.ObjectID) {
 	switch r.Spec.Code {
 	case msg.OpStartFiring:
@@ -71,14 +71,14 @@ func (g *game) cloakEvent(r *dissect.Record, id wire.ObjectID, on bool) {
 	}
 }
 
-// mayCost notes an event that may cost a player the ship.
+// mayCost records an event that may be the reason why a player loses the ship.
 func (g *game) mayCost(player int, how string) {
 	if player != NoPlayer {
 		g.accidents[player] = accident{g.b.now, how}
 	}
 }
 
-// collides notes a collision of the ships that report it or are named in it.
+// collides records a collision of the ships that report it or are named in it.
 func (g *game) collides(e *event.Event) {
 	for _, id := range [2]wire.ObjectID{e.Dest, e.Source} {
 		if life, ok := g.lifeOf(id); ok {
@@ -135,13 +135,14 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 	return i
 }
 
-// started returns the shot with which a pulse weapon of a ship began to fire, -1 if
-// there is none: its client sends StartFiring, and then PulseFire for each pulse.
+// started returns the shot with which a ship's pulse weapon began to fire, or
+// -1 if there is none. Its client sends StartFiring, and then PulseFire for
+// each pulse.
 func (g *game) started(life, aim int) int {
 	if life == NoLife {
 		return -1
 	}
-	const soon = 0.5 // seconds
+	const soon = 0.5 // in seconds
 	s := g.state[life]
 	i := s.firing
 	s.firing = -1
@@ -151,8 +152,8 @@ func (g *game) started(life, aim int) int {
 	return i
 }
 
-// beam begins the fire of a beam system. A shooter usually sends two of these
-// in a row. Tractor beams are no weapons.
+// beam begins the fire of a beam system. A shooter usually sends two such
+// messages in a row. Tractor beams do not count as weapons.
 func (g *game) beam(r *dissect.Record, system, target wire.ObjectID) {
 	life, _ := g.part(r, system)
 	role := ship.Role(0)
@@ -178,7 +179,7 @@ func (g *game) beam(r *dissect.Record, system, target wire.ObjectID) {
 	if s.beams == nil {
 		s.beams = map[wire.ObjectID]int{}
 	}
-	const most = 64 // systems of a ship
+	const most = 64 // fire systems of a ship
 	if len(s.beams) < most {
 		s.beams[system] = i
 	}
@@ -198,8 +199,9 @@ func (g *game) beamEnds(r *dissect.Record, system wire.ObjectID) {
 	}
 }
 
-// hits folds a damage volume. A host sends those of a damaged ship to players
-// who join; in OpenBC's dialect clients send it when a shot of theirs hits.
+// hits folds a damage volume. A host sends the volumes of a damaged ship to
+// players who join. In OpenBC's dialect, clients send one when a shot of theirs
+// hits.
 func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 	if r.Dir != dissect.ToHost {
 		return
@@ -210,7 +212,7 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 		return
 	}
 	if !g.told {
-		g.told = true // so what the hull showed until now comes twice
+		g.told = true // the damage that updates have shown so far comes again
 		g.m.Damage = slices.DeleteFunc(g.m.Damage, func(d Damage) bool { return d.From == FromHull })
 	}
 	if g.m.Lives[target].Player != by && g.m.Over == nil {
@@ -240,16 +242,16 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 	}
 }
 
-// flight is how many seconds a shot takes at most.
+// flight is the longest flight of a shot in seconds.
 const flight = 3
 
-// lookBack is how many of the latest shots or losses are searched for the one that a
-// message belongs to. It is more than full games have in that time, and bounds the
-// work for each message: a file can give all of its shots the same time.
+// lookBack is how many of the latest shots or losses are searched for the one
+// that a message belongs to. Full games have fewer in that time. It limits the
+// work for each message, since a forged file can give all shots the same time.
 const lookBack = 512
 
-// hitBy marks the earliest shot of a player at a ship that may have hit it just now,
-// and returns its index, -1 if there is none.
+// hitBy marks the earliest shot of a player at a ship that may have hit it now,
+// and returns its index, or -1 if there is none.
 func (g *game) hitBy(by, target int) int {
 	found := -1
 	first := max(0, len(g.m.Shots)-lookBack)
@@ -284,8 +286,8 @@ func (g *game) damaged(frame int, d Damage) *Damage {
 	return &g.m.Damage[len(g.m.Damage)-1]
 }
 
-// hullLost adds the damage that a ship update shows, unless clients tell of damage
-// themselves. What a ship loses within a second by one player is one.
+// hullLost adds the damage that a ship update shows, unless clients report
+// damage. Losses of a ship within a second by one player are one damage.
 func (g *game) hullLost(life int, share float64) {
 	s := g.state[life]
 	if s.over || g.told {
@@ -315,7 +317,8 @@ func (g *game) hullLost(life int, share float64) {
 	}
 }
 
-// misses marks the shots that hit nothing: their players' clients tell of damage.
+// misses marks the shots that hit nothing. It applies to players whose clients
+// report damage.
 func (g *game) misses() {
 	m := g.m
 	tells := map[int]bool{}
@@ -350,7 +353,7 @@ func (g *game) subsystem(m *msg.SubsystemStatusOpenBC) {
 	}
 	part := uint16(m.Index) << 8
 	if _, ok := s.values[hostSays(part)]; ok {
-		return // the host simulates the ship
+		return // the host simulates the ship, so it knows better
 	}
 	def := &s.class.Subsystems[m.Index]
 	if !(def.MaxCondition > 0) {
@@ -370,7 +373,7 @@ func (g *game) subsystem(m *msg.SubsystemStatusOpenBC) {
 	g.level(life, part, def.Name, share)
 }
 
-// blocks takes the conditions of subsystems from an update.
+// blocks stores the conditions of subsystems in an update.
 func (g *game) blocks(i int, dir dissect.Dir, m *msg.StateUpdate) {
 	s := g.state[i]
 	if m.Class == nil {
@@ -426,16 +429,16 @@ func (g *game) condition(i int) {
 	}
 }
 
-// byteLevel takes the condition of a subsystem as a byte.
+// byteLevel stores the condition of a subsystem given as a byte.
 func (g *game) byteLevel(i int, dir dissect.Dir, key uint16, name string, v uint8) {
 	if !g.state[i].repeats(dir, key, v) {
 		g.level(i, key, name, float32(v)/255)
 	}
 }
 
-// repeats reports whether an update tells no news of a subsystem. A host that doesn't
-// simulate ships repeats that they are whole, whatever their players say; one that does
-// is believed, and the owner's words are no longer.
+// repeats reports whether an update has no news of a subsystem. A host that
+// does not simulate ships always sends full condition, whatever players report.
+// A host that simulates ships is believed instead of the owner.
 func (s *lifeState) repeats(dir dissect.Dir, part uint16, v uint8) bool {
 	key := hostSays(part)
 	if dir != dissect.FromHost {
@@ -454,10 +457,11 @@ func (s *lifeState) repeats(dir dissect.Dir, part uint16, v uint8) bool {
 	return false
 }
 
-// hostSays is the key in values of a condition that the host sends.
+// hostSays is the key in values of a condition sent by the host.
 func hostSays(part uint16) uint32 { return 1<<16 | uint32(part) }
 
-// level adds the condition of a subsystem that is not whole, or was not.
+// level adds the condition of a subsystem, unless it has always been at full
+// condition.
 func (g *game) level(i int, key uint16, name string, share float32) {
 	s, l := g.state[i], &g.m.Lives[i]
 	at, ok := s.levels[key]

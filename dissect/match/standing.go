@@ -2,7 +2,7 @@ package match
 
 import "cmp"
 
-// A PlayerResult is what a match was for a player.
+// A PlayerResult is the result of a match for a player.
 type PlayerResult struct {
 	Player    int    `json:"player+player_name,omitempty" table:"=" as:"player" doc:"the player"`
 	Key       string `json:"player_key,omitempty" table:"=" doc:"name without regard to case, which makes players of several matches one"`
@@ -17,16 +17,16 @@ type PlayerResult struct {
 	Frame     int    `json:"result_frame,omitempty" table:"=" doc:"frame that shows the end of the match"`
 }
 
-// Outcomes of a match for a player, other than those of the match.
+// Outcomes for a player, in addition to the outcomes of the match.
 const (
 	PlayerWon  = "won"
 	PlayerLost = "lost"
 )
 
-// Results returns what the match was for each player, in the order of Players.
+// Results returns the result for each player, in the order of Players.
 func (m *Match) Results() []PlayerResult {
 	all := make([]PlayerResult, len(m.Players))
-	flown := make([]map[string]float64, len(all)) // seconds by class
+	flown := make([]map[string]float64, len(all)) // seconds of flight by class
 	for i := range m.Lives {
 		l := &m.Lives[i]
 		if l.Player == NoPlayer {
@@ -53,7 +53,7 @@ func (m *Match) Results() []PlayerResult {
 	return all
 }
 
-// longest returns the class with the most seconds; of equal ones, the first by
+// longest returns the class with the most seconds, or the first of these by
 // name.
 func longest(flown map[string]float64) (ship string) {
 	for class, seconds := range flown {

@@ -2,27 +2,27 @@ package match
 
 import "math"
 
-// A thinner keeps as few samples of a track as lie close to the line between
-// them. Between two samples that are kept it bounds the change per second of
-// each value: as long as a straight line from the first can pass all that came
-// since closely enough, no further one is needed.
+// A thinner keeps as few samples of a track as possible, so that all others lie
+// close to the line between kept ones. For each value, it tracks which changes
+// per second a straight line from the last kept sample may have to pass closely
+// by all samples since. A sample is kept when no such line is left.
 type thinner struct {
 	begun   bool
 	pending bool        // last is not in the track yet
-	from    [10]float64 // values of the last sample that was kept
-	begin   float64     // its time
+	from    [10]float64 // values of the last kept sample
+	begin   float64     // time of that sample
 	last    Sample
-	low     [10]float64 // change per second
+	low     [10]float64 // limits of the change per second
 	high    [10]float64
 }
 
-// Distances from the line: of a position in each axis, so that the whole is at
-// most half a unit; of directions in each axis; of the speed.
+// Largest distances from the line. For positions and directions they apply to
+// each axis. A position is then at most half a unit away.
 const (
 	closePosition  = 0.28
 	closeDirection = 0.05
 	closeSpeed     = 0.5
-	trackGap       = 2.0 // seconds without a sample that end a line
+	trackGap       = 2.0 // a gap of so many seconds without a sample ends a line
 )
 
 func values(s *Sample) [10]float64 {
@@ -48,7 +48,7 @@ func (g *game) push(i int, s *Sample) {
 	case !t.begun:
 		g.keep(i, s)
 		return
-	case s.T <= t.last.T: // of the same moment, or out of order
+	case s.T <= t.last.T: // the same moment, or out of order
 		return
 	case s.Cloaked != t.last.Cloaked || s.T-t.last.T > trackGap:
 		g.flushTrack(i)
@@ -62,8 +62,8 @@ func (g *game) push(i int, s *Sample) {
 	}
 }
 
-// takes makes the sample the last one since the kept one, if the line between
-// these passes closely by all samples in between.
+// takes makes the sample the last one after the kept one. It reports false if
+// the line between them does not pass closely by all samples in between.
 func (t *thinner) takes(s *Sample) bool {
 	perSecond := 1 / (s.T - t.begin)
 	slopes := values(s)
@@ -74,7 +74,7 @@ func (t *thinner) takes(s *Sample) bool {
 		}
 	}
 	for k, slope := range slopes {
-		off := float64(tolerances[k] * perSecond) // rounded, lest some machine fuse it
+		off := float64(tolerances[k] * perSecond) // the conversion rounds, which prevents fused multiply-add
 		if low := slope - off; low > t.low[k] {
 			t.low[k] = low
 		}
@@ -86,7 +86,7 @@ func (t *thinner) takes(s *Sample) bool {
 	return true
 }
 
-// keep puts a sample into the track, and makes it the anchor.
+// keep stores a sample in the track as the start of the next line.
 func (g *game) keep(i int, s *Sample) {
 	t := &g.state[i].track
 	t.begun, t.pending = true, false
@@ -102,7 +102,7 @@ func (g *game) keep(i int, s *Sample) {
 	}
 }
 
-// flushTrack puts the last sample into the track.
+// flushTrack stores the last sample in the track.
 func (g *game) flushTrack(i int) {
 	if t := &g.state[i].track; t.pending {
 		last := t.last
@@ -110,14 +110,15 @@ func (g *game) flushTrack(i int) {
 	}
 }
 
-// flushTracks puts the last sample of each ship into its track.
+// flushTracks stores the last sample of each ship in its track.
 func (g *game) flushTracks() {
 	for i := range g.state {
 		g.flushTrack(i)
 	}
 }
 
-// distance returns how far two ships are apart, if both were seen lately.
+// distance returns how far apart two ships are, or nil if one was not seen
+// lately.
 func (g *game) distance(a, b int) *float64 {
 	const lately = 3
 	if a == NoLife || b == NoLife {
@@ -136,7 +137,7 @@ func apart(a, b *[3]float32) float64 {
 	sum := 0.0
 	for k := range a {
 		d := float64(a[k]) - float64(b[k])
-		sum += float64(d * d) // rounded, lest some machine fuse it
+		sum += float64(d * d) // the conversion rounds, which prevents fused multiply-add
 	}
 	return math.Sqrt(sum)
 }

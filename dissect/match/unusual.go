@@ -9,15 +9,15 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Findings of one kind and player are one, with the frame of the first and the
-// numbers of the worst.
+// Findings of the same kind and player are joined. They have the frame of the
+// first one and the numbers of the worst one.
 type oddKey struct {
 	player int
 	kind   string
 	text   wire.Untrusted
 }
 
-// found takes note of something out of the ordinary.
+// found records something unusual.
 func (g *game) found(frame, player int, kind string, text wire.Untrusted, value, limit float64) {
 	g.foundAt(g.b.now, frame, player, kind, text, value, limit)
 }
@@ -42,14 +42,14 @@ func (g *game) foundAt(t float64, frame, player int, kind string, text wire.Untr
 	})
 }
 
-// hashSeen is the integrity hash that the first ship of a class had.
+// hashSeen is the integrity hash of the first ship of a class.
 type hashSeen struct {
 	hash   uint16
 	player int
 }
 
-// hash compares the integrity hash of a ship with that of its class, or else
-// with that of others of the class.
+// hash compares the integrity hash of a ship with the known one of its class,
+// or else with the class's other ships.
 func (g *game) hash(frame, life int, hash uint16) {
 	s, l := g.state[life], &g.m.Lives[life]
 	if s.class == nil || s.class.Inferred || s.hashed == int(hash)+1 {
@@ -71,22 +71,22 @@ func (g *game) hash(frame, life int, hash uint16) {
 	}
 }
 
-// A jump follows the absolute positions of a ship on its sender's clock.
+// A jump tracks the absolute positions of a ship by its sender's clock.
 type jump struct {
 	at   [3]float32
 	time float32 // sender's clock
 	set  bool
 }
 
-// A ship moves by its speed; jumpSlack allows for changes between two updates
-// of the speed, and jumpLeast for the coarse speed itself.
+// A ship moves according to its speed. jumpSlack allows for changes of speed
+// between two updates, and jumpLeast for the low precision of the speed.
 const (
 	jumpSlack = 3.0
-	jumpLeast = 100.0 // game units
+	jumpLeast = 100.0 // in game units
 )
 
-// jumps compares the way between two absolute positions with the speed that the
-// same updates tell.
+// jumps compares the distance between two absolute positions with the speed in
+// the same updates.
 func (g *game) jumps(frame, life int, at [3]float32, clock float32) {
 	s, l := g.state[life], &g.m.Lives[life]
 	j := &s.jump
@@ -103,24 +103,23 @@ func (g *game) jumps(frame, life int, at [3]float32, clock float32) {
 	}
 }
 
-// A peak is the most of something that a ship reached, with the place where the
-// capture shows it.
+// A peak is the maximum that a ship reached, and the frame that shows it.
 type peak struct {
 	most  float64
 	frame int
 	t     float64
-	sum   float64 // of all that there was: only a ship with enough of it shows the limits of its class
+	sum   float64 // sum over all measurements. Only a ship with a large enough sum shows the limits of its class.
 }
 
-// reach takes note of a value.
+// reach records a value.
 func (g *game) reach(p *peak, frame int, value float64) {
 	if value > p.most {
 		p.most, p.frame, p.t = value, frame, g.b.now
 	}
 }
 
-// A steady value counts from the second time on, so that a single odd one does
-// not count.
+// A steady value counts only if it comes twice in a row, so that a single wrong
+// one is ignored.
 type steady struct {
 	peak
 	before float64
@@ -131,22 +130,23 @@ func (g *game) steadily(s *steady, frame int, value float64) {
 	s.before = value
 }
 
-// A turn measures how fast a ship turns, over windows of its sender's clock or
-// that of the capture, whichever took longer: updates that are late on their way
-// come too close together, and some clients' clocks go too fast.
+// A turn measures how fast a ship turns. It measures over windows of the
+// sender's clock or the capture's clock, whichever took longer, for two
+// reasons: late updates come too close together, and the clocks of some clients
+// go too fast.
 type turn struct {
 	steady
 	begun    bool
-	t, clock float64 // when the window began
+	t, clock float64 // times at which the window began
 	forward  [3]float32
 }
 
 const (
-	turnWindow = 0.5 // seconds; the directions in updates are coarse
-	turnGap    = 2.0 // without a direction, after which a window begins anew
+	turnWindow = 0.5 // in seconds. The directions in updates are coarse.
+	turnGap    = 2.0 // after so many seconds without a direction, a new window begins
 )
 
-// turns measures the turn of a ship to a direction.
+// turns measures how fast a ship turned to a direction.
 func (g *game) turns(frame, life int, forward [3]float32, clock float64) {
 	w := &g.state[life].turn
 	now := g.b.now
@@ -169,7 +169,7 @@ func between(a, b [3]float32) float64 {
 	dot, squares := 0.0, [2]float64{}
 	for k := range a {
 		x, y := float64(a[k]), float64(b[k])
-		dot += float64(x * y) // rounded, lest some machine fuse it
+		dot += float64(x * y) // the conversion rounds, which prevents fused multiply-add
 		squares[0] += float64(x * x)
 		squares[1] += float64(y * y)
 	}
@@ -192,12 +192,12 @@ type rateState struct {
 	n     int
 }
 
-// Shots that were held up on their way come too close together. They do not
-// count while a ship's updates are missing, and shortly afterwards.
+// Shots that were delayed on the network come too close together. Shots do not
+// count while a ship's updates are missing, nor shortly afterwards.
 const (
-	rateWindow = 10.0 // seconds
-	rateGap    = 2.0  // without an update of the ship
-	rateRest   = 1.0  // after such a gap
+	rateWindow = 10.0 // in seconds
+	rateGap    = 2.0  // in seconds without an update of the ship
+	rateRest   = 1.0  // in seconds after such a gap
 )
 
 // rate counts the shots of a ship.
@@ -230,17 +230,18 @@ type unarmed struct {
 	times   int
 }
 
-// A ship is unusual if it exceeds by half the most of the ships of its class
-// that others fly, and the most of all other ships, if so many others show the
-// limits of the class: by flying, turning and firing for long enough.
+// A ship is unusual if its value is more than 1.5 times the maximum of other
+// players' ships of its class, and above the maximum of all other ships. This
+// needs enough other players whose ships showed the limits of the class, by
+// flying, turning and firing long enough.
 const (
 	oddFactor = 1.5
-	oddOthers = 2 // players
+	oddOthers = 2 // other players
 
-	flownLeast  = 30.0  // seconds with a speed
-	turnedLeast = 360.0 // degrees
-	firedLeast  = 20.0  // shots
-	hitsLeast   = 3     // without a shot
+	flownLeast  = 30.0  // seconds of flight with a known speed
+	turnedLeast = 360.0 // degrees turned
+	firedLeast  = 20.0  // shots fired
+	hitsLeast   = 3     // hits without a shot
 )
 
 // unusual compares the ships of each class.
@@ -280,7 +281,7 @@ func (m *Match) misses(player int) bool {
 	return m.Late || slices.ContainsFunc(m.Lines, func(l Line) bool { return l.Player == player && l.Lost > 0 })
 }
 
-// indexOdd finds the findings by their keys again.
+// indexOdd rebuilds the index of the findings by their keys.
 func (g *game) indexOdd() {
 	clear(g.odd)
 	for i := range g.m.Unusual {
@@ -289,9 +290,9 @@ func (g *game) indexOdd() {
 	}
 }
 
-// compare reports the ships with a peak far above those of other players' ships
-// of the class. least is how much of it shows the limits of the class, and coarse
-// the step in which it is measured.
+// compare reports the ships with a peak far above other players' ships of the
+// class. The argument least is the sum that shows the limits of the class, and
+// coarse is the precision of the measurement.
 func (g *game) compare(kind string, text wire.Untrusted, least, coarse float64, of func(life int) *peak) {
 	lives := g.m.Lives
 	classes := map[string]*classMost{}
@@ -320,11 +321,11 @@ func (g *game) compare(kind string, text wire.Untrusted, least, coarse float64, 
 	}
 }
 
-// classMost is the most of all ships of a class, and the most of those that
-// another player flew.
+// classMost is the maximum of all ships of a class, and the maximum of the
+// ships that another player flew.
 type classMost struct {
 	most, second float64
-	by           int // who reached the most
+	by           int // player who reached the maximum
 	players      map[int]bool
 }
 
@@ -343,8 +344,8 @@ func (c *classMost) add(player int, v float64) {
 	}
 }
 
-// others returns the most of the ships of players other than one, and how many
-// players these are.
+// others returns the maximum of the ships of all players except one, and the
+// number of these players.
 func (c *classMost) others(player int) (most float64, n int) {
 	most, n = c.most, len(c.players)
 	if player == c.by {

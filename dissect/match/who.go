@@ -14,7 +14,7 @@ import (
 
 func digits(n int) string { return strconv.Itoa(n) }
 
-// clip bounds a text at a character's border.
+// clip limits the length of a text without splitting a character.
 func clip[T ~string](s T) T {
 	if len(s) <= maxText {
 		return s
@@ -26,17 +26,17 @@ func clip[T ~string](s T) T {
 	return s[:n]
 }
 
-// who identifies players, as the session does.
+// who identifies players in the same way as the session.
 type who struct {
 	players  map[*dissect.Player]int
-	recent   [wire.Slots]met // the last of each slot
+	recent   [wire.Slots]met // the last player of each slot
 	clients  map[netip.AddrPort]int
-	accepted map[netip.AddrPort]accepted // clients that are let in and have said nothing yet
-	// Players known only by their numbers.
+	accepted map[netip.AddrPort]accepted // clients that were let in and have not sent anything since
+	// Players of whom only a number is known.
 	strangers map[stranger]int
 }
 
-// met is a player of the session with the index.
+// met is a player of the session, with the index in the match.
 type met struct {
 	player *dissect.Player
 	at     int
@@ -47,7 +47,7 @@ type stranger struct {
 	n  int64
 }
 
-// accepted is when a host let a client in.
+// accepted is the time and the frame in which a host let a client in.
 type accepted struct {
 	t     float64
 	frame int
@@ -58,10 +58,10 @@ func (w *who) init() {
 	w.accepted = map[netip.AddrPort]accepted{}
 }
 
-// first reports whether the message is no copy that a host passes on.
+// first reports whether the message is not a copy passed on by a host.
 func first(r *dissect.Record) bool { return r.CopyOf == 0 }
 
-// add adds a player; NoPlayer if there are too many.
+// add adds a player. It returns NoPlayer if there are too many.
 func (g *game) add() int {
 	if len(g.m.Players) >= MaxPlayers {
 		g.m.Evicted.add("players", 1)
@@ -71,7 +71,7 @@ func (g *game) add() int {
 	return len(g.m.Players) - 1
 }
 
-// client returns the player of the conversation, NoPlayer while unknown.
+// client returns the player of the conversation, or NoPlayer while unknown.
 func (g *game) client(r *dissect.Record) int {
 	if r.Player == nil {
 		return NoPlayer
@@ -82,8 +82,8 @@ func (g *game) client(r *dissect.Record) int {
 	return g.meet(r)
 }
 
-// meet is client for one that was not met lately. It copies the session's present
-// facts about the player.
+// meet is client for players who are not in recent. It copies the session's
+// present facts about the player.
 func (g *game) meet(r *dissect.Record) int {
 	if r.Player == nil {
 		return NoPlayer
@@ -98,7 +98,7 @@ func (g *game) meet(r *dissect.Record) int {
 		if len(w.clients) < 4*MaxPlayers {
 			w.clients[addr] = i
 		}
-		if !addr.Addr().IsUnspecified() { // as in a log, which lacks it
+		if !addr.Addr().IsUnspecified() { // unspecified in logs, which lack the address
 			g.m.Players[i].Address = addr
 		}
 	}
@@ -136,7 +136,7 @@ func (g *game) known(r *dissect.Record, p *dissect.Player) int {
 	return i
 }
 
-// strange returns the player that was known only by a number until now.
+// strange returns the player of whom only a number was known until now.
 func (g *game) strange(p *dissect.Player) int {
 	for _, s := range [2]stranger{{decode.NetworkID, int64(p.ID)}, {decode.Slot, int64(p.Slot)}} {
 		if i, ok := g.who.strangers[s]; ok {
@@ -147,7 +147,7 @@ func (g *game) strange(p *dissect.Player) int {
 	return NoPlayer
 }
 
-// number returns the player that a number in a message means.
+// number returns the player that a number in a message refers to.
 func (g *game) number(r *dissect.Record, who decode.Who, n int64) int {
 	return g.numbered(r, who.In(r.Sender, r.Dir == dissect.ToHost), n)
 }
@@ -164,7 +164,7 @@ func (g *game) numbered(r *dissect.Record, by decode.Number, n int64) int {
 			return g.known(r, p)
 		}
 	}
-	for i := range g.m.Players { // without a session
+	for i := range g.m.Players { // there is no session
 		if r.Session == nil && by == decode.NetworkID && g.m.Players[i].ID == uint8(n) {
 			return i
 		}
@@ -186,8 +186,8 @@ func (g *game) numbered(r *dissect.Record, by decode.Number, n int64) int {
 	return i
 }
 
-// link takes note that a network id and a slot are of one player, where the
-// session knows only one of them, or none.
+// link records that a network id and a slot belong to one player, if the
+// session knows at most one of them.
 func (g *game) link(r *dissect.Record, id int32, slot int) {
 	if id <= 0 || id > 255 {
 		return
@@ -210,7 +210,7 @@ func (g *game) link(r *dissect.Record, id int32, slot int) {
 		default:
 			p, q := &g.m.Players[found], &g.m.Players[i]
 			if p.Slot >= 0 || q.ID > 0 || p.Address.IsValid() || q.Address.IsValid() {
-				return // they are known as two
+				return // they are known to be two players
 			}
 			p.Slot, q.ID = slot, uint8(id)
 			g.unite(found, i)
@@ -260,7 +260,7 @@ func (g *game) rename(frame, player int, name wire.Untrusted) {
 	}
 }
 
-// name puts the name of a player into the events before it was known.
+// name inserts the name of a player into events from before it was known.
 func (g *game) name(player int) {
 	name := g.m.Players[player].Name
 	if name == "" {
@@ -281,8 +281,9 @@ func (g *game) setTeam(frame, player, team int) {
 	g.event(frame, EventTeam, player, g.m.NameOf(player)+wire.Untrusted(" plays for team "+digits(team+1)))
 }
 
-// unite makes one of two players who turn out to be the same person: the session
-// learns late that one's number belongs to the other. It returns the index.
+// unite makes one player of two who turn out to be the same person. The session
+// may learn late that a number belongs to a known player. It returns the index
+// of the player.
 func (g *game) unite(a, b int) int {
 	a, b = min(a, b), max(a, b)
 	m := g.m
@@ -332,9 +333,10 @@ func (g *game) unite(a, b int) int {
 	return a
 }
 
-// rejoin makes one of players of one name of whom the second came after the first
-// had left. Two who are there at once are two people. A silence can end until the
-// match is final, and nothing makes two of one again.
+// rejoin unites players of the same name if the second one came after the first
+// one had left. Two who were there at the same time are two people. It runs
+// when the match is final, since a silence can end until then, and uniting
+// cannot be undone.
 func (g *game) rejoin() {
 	first := map[string]int{}
 	for i := 0; i < len(g.m.Players); i++ {
@@ -371,7 +373,7 @@ func earlier(a, b *float64) *float64 {
 	return a
 }
 
-// each lets a function change every reference to a player.
+// each calls a function that may change every reference to a player.
 func (g *game) each(at func(player *int)) {
 	m := g.m
 	for i := range m.Lives {
@@ -426,8 +428,8 @@ func (g *game) each(at func(player *int)) {
 	g.indexOdd()
 }
 
-// renumber changes the players that are values of a map, and forgets those whom
-// it makes NoPlayer.
+// renumber changes the players that are values of a map, and deletes those that
+// become NoPlayer.
 func renumber[K comparable](of map[K]int, at func(*int)) {
 	for k, i := range of {
 		if at(&i); i == NoPlayer {
@@ -438,8 +440,8 @@ func renumber[K comparable](of map[K]int, at func(*int)) {
 	}
 }
 
-// keys returns a map with the players that are its keys changed. Of two that
-// become one, the value of the first stays.
+// keys returns a map with changed players as keys. If two become one, the value
+// of the first one stays.
 func keys[V any](of map[int]V, at func(*int)) map[int]V {
 	out := make(map[int]V, len(of))
 	for _, i := range slices.Backward(slices.Sorted(maps.Keys(of))) {
@@ -450,7 +452,7 @@ func keys[V any](of map[int]V, at func(*int)) map[int]V {
 	return out
 }
 
-// carry takes the players who are there into the next match, if any are.
+// carry moves the players who are there into the next match, if there are any.
 func (g *game) carry(old *Match, present bool) {
 	at := make([]int, len(old.Players))
 	for i := range old.Players {
