@@ -56,8 +56,7 @@ func (p *Pacer) Wait(t time.Time) {
 	}
 }
 
-// left returns the time until t is due, at most the time after which to check
-// again.
+// left returns the time until t is due, or until it must check again.
 func (p *Pacer) left(t time.Time, first bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

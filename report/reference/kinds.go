@@ -6,31 +6,31 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A Kind describes how the fields of a kind are written. Numbers are little-endian;
-// u8, u16, u32, s8, s16, s32 and f32 are those of 8, 16 and 32 bits without and
-// with sign, and IEEE-754 singles.
+// A Kind describes how the fields of a kind are encoded. Numbers are
+// little-endian. Unsigned integers of 8, 16 and 32 bits are u8, u16 and u32.
+// Signed ones are s8, s16 and s32. An IEEE-754 single is f32.
 type Kind struct {
 	Layer string `json:"layer"` // kind
 	Name  string `json:"name"`
-	Bytes string `json:"bytes,omitempty"` // absent if it has none of its own
-	Doc   string `json:"doc,omitempty"`   // unless the other members say it all
-	Type  string `json:"type"`            // of its value: integer, boolean, number, numbers, text, address, hex
+	Bytes string `json:"bytes,omitempty"` // absent if the kind has no separate bytes
+	Doc   string `json:"doc,omitempty"`   // absent if the other members explain everything
+	Type  string `json:"type"`            // type of the value: integer, boolean, number, numbers, text, address, hex
 
-	Parts    []string `json:"parts,omitempty"`    // what it consists of: numbers, or other kinds
-	Array    bool     `json:"array,omitempty"`    // the parts come as often as the count of the field says
-	Group    int      `json:"group,omitempty"`    // bits: how many share a byte
-	Factor   int      `json:"factor,omitempty"`   // the value is the number times this,
+	Parts    []string `json:"parts,omitempty"`    // the parts it consists of: numbers, or other kinds
+	Array    bool     `json:"array,omitempty"`    // the parts are repeated as often as the count of the field tells
+	Group    int      `json:"group,omitempty"`    // for bits: the number of fields that share a byte
+	Factor   int      `json:"factor,omitempty"`   // the value is the number multiplied by this,
 	Divisor  int      `json:"divisor,omitempty"`  // divided by this,
 	Decimals int      `json:"decimals,omitempty"` // rounded to so many decimals
-	Product  bool     `json:"product,omitempty"`  // the value is the first part, a direction, times the second, its length
+	Product  bool     `json:"product,omitempty"`  // the value is the first part, a direction, multiplied by the second, its length
 
-	Limits []float32 `json:"limits,omitempty"` // of the ranges of a logarithmic scale
-	Steps  int       `json:"steps,omitempty"`  // in a range
+	Limits []float32 `json:"limits,omitempty"` // limits of the ranges of a logarithmic scale
+	Steps  int       `json:"steps,omitempty"`  // steps in a range
 
-	Length     string `json:"length,omitempty"`     // of text: the number before it
-	Unit       int    `json:"unit,omitempty"`       // bytes that this number counts as one
-	Terminator int    `json:"terminator,omitempty"` // zero bytes after the text
-	Counted    bool   `json:"counted,omitempty"`    // the length counts the terminator
+	Length     string `json:"length,omitempty"`     // for text: the number before it
+	Unit       int    `json:"unit,omitempty"`       // number of bytes that this number counts as one
+	Terminator int    `json:"terminator,omitempty"` // number of zero bytes after the text
+	Counted    bool   `json:"counted,omitempty"`    // the length includes the terminator
 	Encoding   string `json:"encoding,omitempty"`
 }
 
@@ -113,11 +113,11 @@ var kinds = [...]Kind{
 	decode.KindPlace:  {Doc: derived},
 }
 
-// steps is how many steps a range of a CF16 has.
+// steps is the number of steps in a range of a CF16.
 const steps = 4095
 
-// Lines returns everything that a decoder is made from: the messages, the kinds of
-// their fields, and the classes of ships.
+// Lines returns all data that is needed to make a decoder: the messages, the
+// kinds of their fields, and the classes of ships.
 func Lines(entries []Entry) (all []any) {
 	for i := range entries {
 		all = append(all, &entries[i])
@@ -131,17 +131,17 @@ func Lines(entries []Entry) (all []any) {
 	return all
 }
 
-// A Ship describes the ships of a class. Some messages depend on its subsystems.
+// A Ship describes a class of ships. Some messages depend on its subsystems.
 type Ship struct {
 	Layer      string      `json:"layer"` // ship
 	Species    uint8       `json:"species"`
 	Name       string      `json:"name"`
-	Constant   string      `json:"constant"` // in the game's scripts
+	Constant   string      `json:"constant"` // name in the game's scripts
 	Faction    string      `json:"faction"`
 	Playable   bool        `json:"playable,omitempty"`
 	Uncertain  bool        `json:"uncertain,omitempty"` // no capture confirms the list
 	Hash       uint16      `json:"integrity_hash,omitempty"`
-	Subsystems []Subsystem `json:"subsystems,omitempty"` // in the order of messages; absent if not known
+	Subsystems []Subsystem `json:"subsystems,omitempty"` // in the order of messages, absent if unknown
 }
 
 // A Subsystem is an entry of a ship's list.
@@ -149,7 +149,7 @@ type Subsystem struct {
 	Name     string `json:"name"`
 	Role     string `json:"role"`
 	Kind     string `json:"kind,omitempty"`
-	Offset   uint8  `json:"offset"`             // its object id is that of the ship plus this
+	Offset   uint8  `json:"offset"`             // added to the ID of the ship, it gives the object ID of the subsystem
 	Children []Part `json:"children,omitempty"` // in the order of messages
 }
 

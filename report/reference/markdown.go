@@ -15,17 +15,17 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// Markdown writes the page docs/opcodes.md, but not in a browser, which would have
-// to load text/template for it: a table of all messages, then a
-// section for each with its fields and, where samples has one, a message taken
-// to pieces.
+// Markdown writes the page docs/opcodes.md: a table of all messages, then a
+// section for each message with its fields. If samples has one, the section
+// shows an example. Markdown is not available in a browser, which would have to
+// load text/template for it.
 func Markdown(w io.Writer, c *decode.Catalog, samples []*Sample) error {
 	page := struct {
 		Relay, Made, Step, Evidence []meaning
 		Entries                     []pageEntry
 		Kinds                       []pageKind
 	}{Relay: relayMeanings, Made: madeMeanings, Step: stepMeanings, Evidence: evidenceMeanings}
-	seen := map[string]string{} // where the fields of a layout stand, by the fields
+	seen := map[string]string{} // links to fields of layouts, indexed by the fields
 	specs := c.All()
 	for i, entry := range Entries(c) {
 		e := pageEntry{Entry: &entry, Spec: specs[i]}
@@ -56,17 +56,17 @@ func Markdown(w io.Writer, c *decode.Catalog, samples []*Sample) error {
 //go:embed opcodes.md.tmpl
 var pageText string
 
-// A pageEntry is an entry with what its section shows.
+// A pageEntry is an entry with the data for its section.
 type pageEntry struct {
 	*Entry
 	Spec    *decode.Spec
 	Layouts []pageLayout
 }
 
-// A pageLayout is a layout with a sample of it.
+// A pageLayout is a layout and a sample of it.
 type pageLayout struct {
 	*Layout
-	Same   string // a link to the same fields above
+	Same   string // a link to a layout above that has the same fields
 	Sample *Sample
 	Rows   []Row
 }
@@ -89,7 +89,8 @@ func (e *pageEntry) Code() string {
 // Title returns the heading of the section.
 func (e *pageEntry) Title() string { return e.Code() + " " + e.Name }
 
-// Link returns a link to the section, by GitHub's anchor for its heading.
+// Link returns a link to the section. It uses the anchor that GitHub makes for
+// the heading.
 func (e *pageEntry) Link(text string) string {
 	return "[" + text + "](#" + strings.ReplaceAll(strings.ToLower(e.Title()), " ", "-") + ")"
 }
@@ -106,11 +107,11 @@ func row(cells ...any) string {
 	return b.String() + "|"
 }
 
-// fieldsKey returns a text that is the same for equal fields only.
+// fieldsKey returns a text that is equal only for equal fields.
 func fieldsKey(fields []Field) string {
 	b, err := json.Marshal(fields)
 	if err != nil {
-		panic(err) // the type has no value that cannot be encoded
+		panic(err) // cannot happen, since all values of the type can be encoded
 	}
 	return string(b)
 }
@@ -122,11 +123,11 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// tooLong is how many rows a sample may have and still be shown.
+// tooLong is the number of rows from which on a sample is not shown.
 const tooLong = 80
 
-// choose returns the sample of a layout that shows most of its fields, and of
-// those that show the same the shortest.
+// choose returns the sample that shows most fields of a layout. Of several such
+// samples it returns the shortest.
 func choose(s *decode.Spec, l *Layout, samples []*Sample) (best *Sample, rows []Row) {
 	most := 0
 	for _, sample := range samples {
@@ -146,7 +147,7 @@ func choose(s *decode.Spec, l *Layout, samples []*Sample) (best *Sample, rows []
 	return best, rows
 }
 
-// distinct counts the fields of a layout that rows show.
+// distinct returns the number of different fields in rows.
 func distinct(rows []Row) int {
 	var seen []string
 	for _, r := range rows {

@@ -1,6 +1,7 @@
-// Not part of the library: package reference describes the messages: the
-// protocol table as plain data, and as the page docs/opcodes.md. It reads no
-// files; the caller supplies sample messages for the page and owns the results.
+// Not part of the library: package reference describes the messages. It
+// provides the protocol table as plain data and as the page docs/opcodes.md. It
+// reads no files: the caller supplies sample messages for the page. The results
+// belong to the caller.
 package reference
 
 import (
@@ -14,108 +15,109 @@ import (
 
 // An Entry describes one message.
 type Entry struct {
-	Transport bool `json:"-"` // of a transport message
-	Opcode    int  `json:"-"` // or transport type
+	Transport bool `json:"-"` // the entry describes a transport message
+	Opcode    int  `json:"-"` // opcode or transport type
 
-	Layer    string      `json:"layer,omitempty"`  // game or transport, which decides about the next two
-	Code     *int        `json:"opcode,omitempty"` // Opcode
-	Type     *int        `json:"type,omitempty"`   // the same of a transport message
+	Layer    string      `json:"layer,omitempty"`  // game or transport, which decides whether opcode or type is set
+	Code     *int        `json:"opcode,omitempty"` // equals Opcode, for game messages
+	Type     *int        `json:"type,omitempty"`   // equals Opcode, for transport messages
 	Name     string      `json:"name"`
-	Constant string      `json:"constant,omitempty"` // the game's own name
+	Constant string      `json:"constant,omitempty"` // name in the original game
 	Aliases  []string    `json:"aliases,omitempty"`  // names in public documents
 	Dir      string      `json:"dir"`                // c2s, s2c, both, none
 	Reliable bool        `json:"reliable"`
-	Relay    string      `json:"relay"` // the host's rule for a client's message
+	Relay    string      `json:"relay"` // rule of hosts for the message of a client
 	Evidence string      `json:"evidence"`
-	Topic    string      `json:"topic"`                  // theme, such as weapons or chat
-	Hosts    string      `json:"host_dialect,omitempty"` // of all hosts that send it, if only such do
+	Topic    string      `json:"topic"`                  // topic, such as weapons or chat
+	Hosts    string      `json:"host_dialect,omitempty"` // the dialect of hosts that send it, empty if hosts of all dialects send it
 	Doc      string      `json:"doc"`
-	Rest     bool        `json:"rest,omitempty"`        // stands for all higher opcodes without an entry
-	BySender bool        `json:"by_sender,omitempty"`   // the dialect of the sender chooses the layout, even if another one fits
-	Host     []HostField `json:"host_fields,omitempty"` // that hosts fill in by themselves
-	Made     string      `json:"made,omitempty"`        // why hosts send it of their own accord, if that is known
-	Step     string      `json:"join_step,omitempty"`   // of a client's join that it belongs to
-	Playable string      `json:"playable,omitempty"`    // clients; a playable host passes on their messages of this kind, the stock host does not
-	Others   []Deviation `json:"deviations,omitempty"`  // of hosts of other dialects from the stock host
-	Instead  string      `json:"instead_of,omitempty"`  // taken only where the message of this name does not fit
-	Layouts  []Layout    `json:"layouts,omitempty"`     // stock first; none if the layout is not known
+	Rest     bool        `json:"rest,omitempty"`        // stands for all higher opcodes that have no entry
+	BySender bool        `json:"by_sender,omitempty"`   // the dialect of the sender chooses the layout, even if another one also fits
+	Host     []HostField `json:"host_fields,omitempty"` // fields that hosts fill in
+	Made     string      `json:"made,omitempty"`        // reason for hosts to send it without a message of a client, if that is known
+	Step     string      `json:"join_step,omitempty"`   // step of a client's join to which it belongs
+	Playable string      `json:"playable,omitempty"`    // clients, if a playable host relays their messages of this kind but a host of the original game does not
+	Others   []Deviation `json:"deviations,omitempty"`  // ways in which hosts of other dialects differ from the original game
+	Instead  string      `json:"instead_of,omitempty"`  // used only if the message with this name does not fit
+	Layouts  []Layout    `json:"layouts,omitempty"`     // the layout of the original game first, empty if no layout is known
 }
 
-// A HostField is a field that a host fills in by itself.
+// A HostField is a field that a host fills in.
 type HostField struct {
 	Field string `json:"field"`
-	From  string `json:"from"` // the source of the value
+	From  string `json:"from"` // source of the value
 }
 
-// A Deviation is the way of hosts of another dialect with a client's message.
+// A Deviation describes how hosts of another dialect handle a client's message.
 type Deviation struct {
 	Dialect string `json:"dialect"`
 	Relay   string `json:"relay"`
-	Only    string `json:"only,omitempty"` // the condition for that, else they consume it
-	Rule    string `json:"rule"`           // as replay names it
+	Only    string `json:"only,omitempty"` // the condition for this, and otherwise they consume the message
+	Rule    string `json:"rule"`           // the rule in the words of replay
 	Text    string `json:"text"`
 }
 
-// A Layout is the way in which senders of one dialect write a message.
+// A Layout is the encoding of a message by senders of one dialect.
 type Layout struct {
 	Dialect string  `json:"dialect"`
-	Doc     string  `json:"doc,omitempty"`    // how it differs from stock
+	Doc     string  `json:"doc,omitempty"`    // how it differs from the layout of the original game
 	Common  bool    `json:"common,omitempty"` // senders of other dialects use it as well
-	Length  string  `json:"length"`           // in bytes: 5, 10 or 18, 17 or more. Opcodes count, headers of transport messages do not
+	Length  string  `json:"length"`           // in bytes, such as 5, 10 or 18, 17 or more. It includes opcodes but not headers of transport messages.
 	Fields  []Field `json:"fields,omitempty"`
 }
 
-// A Field is one row of a layout: a value, or a list or struct of values that
+// A Field is one row of a layout: a value, or a list or struct whose members
 // follow.
 type Field struct {
-	Path  string   `json:"path"`            // an element of list x is x[]
-	Kind  string   `json:"kind"`            // how it is written; list, struct
-	Bytes string   `json:"bytes,omitempty"` // 4, 2+n; absent if it has none of its own
-	When  []string `json:"when,omitempty"`  // conditions that must all hold for the field to be there
+	Path  string   `json:"path"`            // path, with x[] for an element of list x
+	Kind  string   `json:"kind"`            // kind of the encoding, or list or struct
+	Bytes string   `json:"bytes,omitempty"` // such as 4 or 2+n, absent if it has no separate bytes
+	When  []string `json:"when,omitempty"`  // the field exists only if all these conditions are met
 	Doc   string   `json:"doc"`
 
-	Values []Value `json:"values,omitempty"` // that have names, unless there are too many to list
+	Values []Value `json:"values,omitempty"` // values with names, empty if there are too many to list
 
-	If       []Condition `json:"if,omitempty"`       // the conditions of When as data, without those of the list or struct that holds the field
-	Count    *Count      `json:"count,omitempty"`    // of a list or an array
-	Least    int         `json:"least,omitempty"`    // bytes that an element of a list takes at least
-	Like     string      `json:"like,omitempty"`     // path of the list with the same elements, in which this one is
-	Levels   int         `json:"levels,omitempty"`   // how deep such lists may be in each other; deeper ones must be empty
-	Inverted bool        `json:"inverted,omitempty"` // of a bit: 0 is yes
-	From     *Source     `json:"from,omitempty"`     // of a derived field
+	If       []Condition `json:"if,omitempty"`       // the conditions of When as data, without conditions of the list or struct that contains the field
+	Count    *Count      `json:"count,omitempty"`    // number of elements of a list or an array
+	Least    int         `json:"least,omitempty"`    // minimum bytes of an element of a list
+	Like     string      `json:"like,omitempty"`     // path of the enclosing list that has the same elements
+	Levels   int         `json:"levels,omitempty"`   // maximum depth of such lists, and deeper lists must be empty
+	Inverted bool        `json:"inverted,omitempty"` // for a bit: 0 means yes
+	From     *Source     `json:"from,omitempty"`     // origin of a derived field
 }
 
-// A Condition compares a field, or the subsystem that an element is about.
+// A Condition compares a field, or the subsystem that an element describes.
 type Condition struct {
-	Op        string   `json:"op"`                  // has, lacks, equals, differs, in, not_in; more: bytes remain; fits: the fields take the rest exactly
-	Field     string   `json:"field,omitempty"`     // path of the field; the condition is not met without it
-	At        string   `json:"at,omitempty"`        // of more and fits: path of the field before which it is tried, once for all fields
-	Value     *int64   `json:"value,omitempty"`     // of has and lacks the bits
-	Subsystem string   `json:"subsystem,omitempty"` // its property: kind, role, children
-	Values    []string `json:"values,omitempty"`    // of the property
+	Op        string   `json:"op"`                  // has, lacks, equals, differs, in or not_in, or more if bytes must remain, or fits if the fields must use exactly the remaining bytes
+	Field     string   `json:"field,omitempty"`     // path of the field, and without the field the condition is not met
+	At        string   `json:"at,omitempty"`        // for more and fits: path of the field before which the condition is evaluated once for all fields
+	Value     *int64   `json:"value,omitempty"`     // for has and lacks: the bits
+	Subsystem string   `json:"subsystem,omitempty"` // property of the subsystem: kind, role, children
+	Values    []string `json:"values,omitempty"`    // values of the property
 }
 
-// A Count tells how many elements there are. One of the first members is set.
+// A Count gives the number of elements. Exactly one of the first members is
+// set.
 type Count struct {
-	Field     string `json:"field,omitempty"`     // path of the field with the number
-	List      string `json:"list,omitempty"`      // path of the list that has as many
-	Subsystem string `json:"subsystem,omitempty"` // its property
-	Value     int    `json:"value,omitempty"`     // this number
-	Rest      bool   `json:"rest,omitempty"`      // to the end of the message
-	Ship      bool   `json:"ship,omitempty"`      // one for each subsystem of the ship's class
+	Field     string `json:"field,omitempty"`     // path of the field that contains the number
+	List      string `json:"list,omitempty"`      // path of a list with the same number of elements
+	Subsystem string `json:"subsystem,omitempty"` // property of the subsystem
+	Value     int    `json:"value,omitempty"`     // a fixed number
+	Rest      bool   `json:"rest,omitempty"`      // elements until the end of the message
+	Ship      bool   `json:"ship,omitempty"`      // one element for each subsystem of the ship's class
 
-	First string `json:"first,omitempty"` // path of the field with the index of the first element's subsystem, if not all have one
-	Bytes int    `json:"bytes,omitempty"` // with First: bytes from that field on after which no element begins
-	Least int    `json:"least,omitempty"` // with First: elements that there are in any case, unless the class has fewer
+	First string `json:"first,omitempty"` // path of the field with the index of the first element's subsystem, if the elements are only some of the subsystems
+	Bytes int    `json:"bytes,omitempty"` // with First: number of bytes from that field on, after which no element begins
+	Least int    `json:"least,omitempty"` // with First: minimum number of elements, or fewer if the class has fewer
 }
 
-// A Source tells what a derived field follows from.
+// A Source tells how a derived field is computed.
 type Source struct {
 	Is string `json:"is"`
-	Of string `json:"of,omitempty"` // path of the field concerned
+	Of string `json:"of,omitempty"` // path of the other field
 }
 
-// A Value is a value that has a name. Of flags it is a single bit.
+// A Value is a value with a name. For flags it is a single bit.
 type Value struct {
 	Value uint64 `json:"value"`
 	Name  string `json:"name"`
@@ -135,7 +137,7 @@ func Entries(c *decode.Catalog) []Entry {
 }
 
 // TransportEntries returns the entries of the transport messages that have
-// fields of their own beside the header.
+// fields in addition to the header.
 func TransportEntries() []Entry {
 	var all []Entry
 	for _, s := range transport.Catalog() {
@@ -175,7 +177,7 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	return e
 }
 
-// word returns a value as text, nothing for none.
+// word returns a value as text, or "" for none.
 func word[T interface {
 	~uint8
 	String() string
@@ -186,14 +188,13 @@ func word[T interface {
 	return v.String()
 }
 
-// Meaning returns the meaning of a relay class, a grade of evidence or a topic,
-// as entries name it; empty for any other word.
+// Meaning returns the meaning of a relay class, a grade of evidence or a topic
+// in an entry. For any other word it returns "".
 func Meaning(word string) string {
 	return meaningOf(word, slices.Concat(relayMeanings, evidenceMeanings, topicMeanings))
 }
 
-// MadeMeaning returns the meaning of a reason for which hosts send a message of
-// their own accord.
+// MadeMeaning returns the meaning of a value of Made.
 func MadeMeaning(word string) string { return meaningOf(word, madeMeanings) }
 
 // StepMeaning returns the meaning of a step of a join.
@@ -279,13 +280,13 @@ func describe(l decode.Layout, d decode.Dialect, doc string, ofTransport bool) L
 	return Layout{Dialect: d.String(), Doc: doc, Length: v.size.String(), Fields: v.fields}
 }
 
-// rows is a visitor that makes a row of everything it sees.
+// rows is a visitor that makes a row for every field, list and struct.
 type rows struct {
 	path   path
 	fields []Field
-	names  map[string]decode.Names // of the enumerations so far
-	places map[uint64]string       // where conditions about the place are tried, by their numbers
-	outer  []int                   // how many conditions each open group has
+	names  map[string]decode.Names // names of values by the path of their field
+	places map[uint64]string       // paths of fields at which conditions on the position are evaluated, by their numbers
+	outer  []int                   // number of conditions of each open group
 	size   size
 }
 
@@ -306,7 +307,7 @@ func (v *rows) Begin(g *decode.Group) {
 	switch repeated(at) {
 	case 0:
 		v.fields = append(v.fields, f)
-	default: // in an element of itself
+	default: // in an element of the same list
 		like, in := strings.CutSuffix(v.path.outer(), g.Name+"[]")
 		if f.Like = like + g.Name; in && repeated(at) == 1 {
 			f.Doc += "; an element is as one of " + f.Like
@@ -344,8 +345,8 @@ func (v *rows) Field(f *decode.Field) {
 	})
 }
 
-// find returns the path of a field that a condition, a count or a source names: it
-// is in the same group or in one around it.
+// find returns the path of a field that a condition, a count or a source names.
+// The field is in the same group or in a group that contains it.
 func (v *rows) find(name string) string {
 	for p := v.path; len(p.groups) > 0; p.end() {
 		if at := p.join(name); slices.ContainsFunc(v.fields, func(f Field) bool { return f.Path == at }) {
@@ -355,7 +356,7 @@ func (v *rows) find(name string) string {
 	return name
 }
 
-// ops are the comparisons of conditions.
+// ops are the names of the comparisons in conditions.
 var ops = map[decode.Op]string{
 	decode.OpHas: "has", decode.OpLacks: "lacks", decode.OpEquals: "equals", decode.OpDiffers: "differs",
 	decode.OpMore: "more", decode.OpFits: "fits", decode.OpIs: "in", decode.OpIsNot: "not_in",
@@ -377,7 +378,7 @@ func (v *rows) conditions(at string, conds []decode.Cond) (all []Condition) {
 			is.Field = v.find(c.Field)
 			value := int64(c.Value)
 			if i := slices.IndexFunc(v.fields, func(f Field) bool { return f.Path == is.Field }); i >= 0 && strings.HasPrefix(v.fields[i].Kind, "i") {
-				value = int64(int32(c.Value)) // a number with sign
+				value = int64(int32(c.Value)) // a signed number
 			}
 			is.Value = &value
 		}
@@ -413,11 +414,11 @@ func (v *rows) source(f *decode.Field) *Source {
 	return is
 }
 
-// manyValues is how many values with names are not listed any more: file hashes
-// and event codes.
+// manyValues is the number of named values from which on they are not listed,
+// as for file hashes and event codes.
 const manyValues = 64
 
-// values returns the values of a field that have names.
+// values returns the named values of a field.
 func values(f *decode.Field) []Value {
 	if f.Names == nil {
 		return nil
@@ -440,10 +441,10 @@ func values(f *decode.Field) []Value {
 	return all
 }
 
-// when puts conditions into words, with the names of the values they are about.
+// when describes conditions in words, with the names of their values.
 func (v *rows) when(conds []decode.Cond) []string {
 	var all []string
-	others := map[string]int{} // values that a field must not have
+	others := map[string]int{} // number of values that a field must not have
 	for _, c := range conds {
 		if c.Op == decode.OpDiffers {
 			others[c.Field]++
@@ -453,7 +454,7 @@ func (v *rows) when(conds []decode.Cond) []string {
 		text := c.String()
 		if c.Op == decode.OpDiffers && others[c.Field] > manyOthers {
 			text = c.Field + " is any other"
-			c.Op = decode.OpMore // no value
+			c.Op = decode.OpMore // do not show the value
 		}
 		if name := v.valueName(c); name != "" {
 			text += " (" + name + ")"
@@ -465,7 +466,7 @@ func (v *rows) when(conds []decode.Cond) []string {
 	return all
 }
 
-// manyOthers is how many values that a field must not have are listed.
+// manyOthers is the maximum number of values listed that a field must not have.
 const manyOthers = 2
 
 func (v *rows) valueName(c decode.Cond) string {
@@ -490,8 +491,8 @@ func (v *rows) valueName(c decode.Cond) string {
 	return ""
 }
 
-// repeated returns how often a list stands directly in an element of a list of
-// the same name.
+// repeated returns the number of lists with the same name that directly contain
+// each other at the end of a path.
 func repeated(at string) int {
 	n := 0
 	parts := strings.Split(at, ".")
@@ -503,10 +504,10 @@ func repeated(at string) int {
 	return n
 }
 
-// A path is where in a message a visitor is.
+// A path is the position of a visitor in a message.
 type path struct{ groups []string }
 
-// begin goes into a group; index stands for the place of an element.
+// begin enters a group. The index is for the path of an element.
 func (p *path) begin(g *decode.Group, index string) {
 	if g.Kind == decode.GroupElement {
 		p.groups = append(p.groups, index)
@@ -517,7 +518,7 @@ func (p *path) begin(g *decode.Group, index string) {
 
 func (p *path) end() { p.groups = p.groups[:len(p.groups)-1] }
 
-// outer returns the path of the group around the innermost.
+// outer returns the path of the group that contains the innermost group.
 func (p *path) outer() string {
 	q := path{p.groups[:len(p.groups)-1]}
 	return q.String()
@@ -535,15 +536,15 @@ func (p *path) String() string {
 	return strings.ReplaceAll(strings.Join(p.groups, "."), ".[", "[")
 }
 
-// A size is the length of a message as far as it follows from its description.
+// A size is the length of a message, as far as its description determines it.
 type size struct {
-	list   int // lists that are open
-	least  int // bytes of the fields that are always there
-	bits   int // the same for bits
+	list   int // number of open lists
+	least  int // bytes of the fields that always exist
+	bits   int // bits of the fields that always exist
 	open   bool
-	some   map[string]int // bytes under a single condition
-	nested bool           // there are conditions within conditions
-	conds  []decode.Cond  // the keys of some
+	some   map[string]int // bytes of fields with a single condition
+	nested bool           // some conditions are inside others
+	conds  []decode.Cond  // the keys of some, in order
 }
 
 func (s *size) add(f *decode.Field) {
@@ -598,7 +599,7 @@ func (s *size) String() string {
 	return strconv.Itoa(n)
 }
 
-// opposite reports whether b holds exactly when a does not.
+// opposite reports whether b is true exactly when a is false.
 func opposite(a, b decode.Cond) bool {
 	if a.Field != b.Field || a.Value != b.Value {
 		return false

@@ -10,21 +10,21 @@ import (
 // A Sample is a message for the page.
 type Sample struct {
 	Title   string
-	From    string // the origin of the bytes
+	From    string // origin of the bytes
 	Dialect decode.Dialect
-	Env     decode.Env // facts needed to read it; may be nil
+	Env     decode.Env // facts needed to decode it, may be nil
 	Payload []byte
 }
 
 // A Row is one field of a sample.
 type Row struct {
 	Offset int
-	Bytes  []byte // empty if the field has none of its own; part of the payload
-	Path   string // an element of list x is x[0]
-	Value  string // for people
+	Bytes  []byte // part of the payload, empty if the field has no separate bytes
+	Path   string // path, with x[0] for an element of list x
+	Value  string // value in the form for people
 }
 
-// Rows decodes a sample, up to the first byte that does not decode.
+// Rows decodes a sample up to the first error.
 func Rows(s *decode.Spec, sample *Sample) []Row {
 	d := decode.NewDecoder()
 	r := d.Read(s, sample.Payload, sample.Dialect, sample.Env)
@@ -51,10 +51,11 @@ func (v *dissection) Field(f *decode.Field) {
 	v.rows = append(v.rows, Row{Offset: f.Off, Bytes: v.payload[f.Off:f.End], Path: v.path.join(f.Name), Value: string(v.values.AppendText(nil, f, nil))})
 }
 
-// shownBytes is how many bytes of a field a row shows.
+// shownBytes is the maximum number of bytes of a field in a row.
 const shownBytes = 16
 
-// bytesText returns bytes in hexadecimal, the first of many only.
+// bytesText returns bytes in hexadecimal. If there are too many, it returns
+// only the first.
 func bytesText(b []byte) string {
 	return string(new(display.Presenter).AppendBytes(nil, b, shownBytes))
 }
