@@ -15,7 +15,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// Plugin writes the plugin for Wireshark, which loads the engine in its own folder.
+// Plugin writes the plugin for Wireshark. The plugin loads the engine from its
+// own folder.
 func Plugin(w io.Writer) error { return cli.Failed(wireshark.Plugin(w, cli.Version(), "")) }
 
 // profileOf returns the folder of the profile.
@@ -32,8 +33,9 @@ func engineName() string {
 	return "bcdissect-engine.so"
 }
 
-// engineOf returns the path of the engine that belongs to a program, "" if there is
-// none: it is in the program's folder, or where packages have it.
+// engineOf returns the path of the engine for a program, or "" if there is
+// none. The engine is in the program's folder or in the folder that packages
+// use.
 func engineOf(program string) string {
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		program = real
@@ -47,7 +49,8 @@ func engineOf(program string) string {
 	return ""
 }
 
-// engineInstalled reports whether install has put the engine into the user's folders.
+// engineInstalled reports whether Install has copied the engine to the user's
+// folders.
 func engineInstalled() bool {
 	p := new(place)
 	if p.usualHere() != nil {
@@ -65,8 +68,8 @@ func engineInstalled() bool {
 	return false
 }
 
-// artefacts returns the named Wireshark, or the first that is found, with the files
-// for it.
+// artefacts returns the Wireshark with the given name, or the first that is
+// found, and the files to install for it.
 func artefacts(of string) (*place, []artefact, error) {
 	p, err := find(of)
 	if err != nil {
@@ -81,7 +84,7 @@ func artefacts(of string) (*place, []artefact, error) {
 		return nil, nil, fmt.Errorf("the path of this program is not known: %w", err)
 	}
 	extcap := artefact{kind: "extcap", path: filepath.Join(p.extcap, "bcdissect"), link: program}
-	if cli.OnWindows { // which takes no links from ordinary users, and ends a script but not its program
+	if cli.OnWindows { // there, ordinary users cannot create links, and ending a script does not end the program that it runs
 		extcap = artefact{kind: "extcap", path: filepath.Join(p.extcap, "bcdissect.exe"), mode: 0o755}
 		if extcap.content, err = os.ReadFile(program); err != nil {
 			return nil, nil, err
@@ -105,7 +108,8 @@ func artefacts(of string) (*place, []artefact, error) {
 	return p, all, nil
 }
 
-// Install installs all for the named Wireshark, or for the first that is found.
+// Install installs all files for the Wireshark with the given name, or for the
+// first that is found.
 func Install(s cli.Streams, program string) error {
 	p, all, err := artefacts(program)
 	if err != nil {
@@ -123,14 +127,14 @@ func Install(s cli.Streams, program string) error {
 	return show(s.Out, p, all)
 }
 
-// asRoot warns root that Wireshark will not load plugins.
+// asRoot warns the user root that Wireshark will not load plugins.
 func asRoot(w io.Writer) {
 	if os.Geteuid() == 0 {
 		fmt.Fprintf(w, "bcdissect: Wireshark loads no plugins as root; run it as another user\n")
 	}
 }
 
-// Status shows the installed parts and their versions.
+// Status shows the installed files and their versions.
 func Status(s cli.Streams, program string) error {
 	p, all, err := artefacts(program)
 	if err != nil {
@@ -139,14 +143,15 @@ func Status(s cli.Streams, program string) error {
 	return show(s.Out, p, all)
 }
 
-// show writes the state of artefacts, those of the profile as one.
+// show writes the state of artefacts. The files of the profile are shown as
+// one.
 func show(w io.Writer, p *place, all []artefact) error {
 	r, err := recordAt(p)
 	if err != nil {
 		return cli.Failed(err)
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintf(t, "Wireshark\t%s\t%s\n", p.release, p.program) // Flush reports the error
+	_, _ = fmt.Fprintf(t, "Wireshark\t%s\t%s\n", p.release, p.program) // Flush returns the error
 	if !slices.ContainsFunc(all, func(a artefact) bool { return a.kind == "engine" }) {
 		defer cli.Say(w, "the engine isn't next to this program, so Wireshark shows the messages' names only; 'make wireshark-engine' builds it")
 	}
@@ -169,10 +174,10 @@ func show(w io.Writer, p *place, all []artefact) error {
 	return cli.Failed(t.Flush())
 }
 
-// current is the state of an artefact of this version.
+// current is the state of an installed artefact of this version.
 const current = "installed"
 
-// state tells whether an artefact is installed.
+// state describes whether an artefact is installed.
 func (r *record) state(a *artefact) string {
 	_, err := os.Lstat(a.path)
 	_, ours := r.Files[a.path]
@@ -191,10 +196,10 @@ func (r *record) state(a *artefact) string {
 	return "of version " + cli.OneLine(r.Version)
 }
 
-// Uninstall removes all that Install has put there.
+// Uninstall removes all files that Install has installed.
 func Uninstall(s cli.Streams, program string) error {
 	p, err := find(program)
-	if errors.Is(err, errNone) { // it was removed first
+	if errors.Is(err, errNone) { // Wireshark was removed before
 		p = new(place)
 		err = p.usualHere()
 	}

@@ -1,5 +1,5 @@
-// Package wireshark brings the program into Wireshark: as a source of live
-// captures (extcap), and with files in the user's folders.
+// Package wireshark integrates the program into Wireshark. It provides a source
+// of live captures (extcap), and files for the user's folders.
 package wireshark
 
 import (
@@ -23,24 +23,24 @@ import (
 )
 
 const (
-	extcapName    = "bcdissect" // of the interface in Wireshark
+	extcapName    = "bcdissect" // name of the interface in Wireshark
 	extcapDisplay = "Bridge Commander"
 	helpPage      = "https://github.com/bcdissect/bcdissect/blob/main/docs/wireshark.md"
 )
 
-// IsExtcap reports whether Wireshark called the program, which it does without a
-// command.
+// IsExtcap reports whether Wireshark has called the program. Wireshark gives
+// flags but no command.
 func IsExtcap(args []string) bool {
 	return len(args) > 0 && (strings.HasPrefix(args[0], "--extcap-") || args[0] == "--capture")
 }
 
 // An extcap is a call by Wireshark.
 type extcap struct {
-	// Questions.
+	// Flags that ask for information.
 	interfaces, dlts, config bool
 	reload, of               string
 
-	// A capture.
+	// Flags of a capture.
 	capture bool
 	fifo    string
 	filter  string
@@ -54,13 +54,13 @@ func Extcap(args []string, s cli.Streams) int {
 	cmd := &cobra.Command{
 		Use: "bcdissect", SilenceErrors: true, SilenceUsage: true,
 		Args:               cobra.ArbitraryArgs,
-		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // of a later Wireshark
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // later versions of Wireshark may add flags
 		RunE:               func(*cobra.Command, []string) error { return e.answer(s) },
 	}
 	e.define(cmd)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if pipe, _ := e.open(); pipe != nil { // see run; Wireshark's own flags come before the options
-			_ = pipe.Close() // nothing was written
+		if pipe, _ := e.open(); pipe != nil { // the pipe must be opened even now, as run explains, and Wireshark's own flags come before the options
+			_ = pipe.Close() // nothing was written to it
 		}
 		return err
 	})
@@ -68,7 +68,7 @@ func Extcap(args []string, s cli.Streams) int {
 	cmd.SetOut(s.Err)
 	cmd.SetErr(s.Err)
 	err := cmd.Execute()
-	if err != nil && err.Error() != "" { // else run has said it
+	if err != nil && err.Error() != "" { // otherwise run has already reported it
 		cli.Say(s.Err, "%v", err)
 		if ways := cli.Remedy(err); ways != "" {
 			fmt.Fprintf(s.Err, "%s\n", cli.OneLine(ways))
@@ -77,13 +77,13 @@ func Extcap(args []string, s cli.Streams) int {
 	return cli.StatusOf(err)
 }
 
-// define defines Wireshark's flags, and those of the options that it shows.
+// define defines Wireshark's flags and the flags of the options that it shows.
 func (e *extcap) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&e.interfaces, "extcap-interfaces", false, "")
 	fl.BoolVar(&e.dlts, "extcap-dlts", false, "")
 	fl.BoolVar(&e.config, "extcap-config", false, "")
-	fl.String("extcap-version", "", "") // all versions get the same answers
+	fl.String("extcap-version", "", "") // the answers do not depend on the version
 	fl.StringVar(&e.reload, "extcap-reload-option", "", "")
 	fl.StringVar(&e.of, "extcap-interface", "", "")
 	fl.StringVar(&e.filter, "extcap-capture-filter", "", "")
@@ -111,7 +111,7 @@ func (e *extcap) answer(s cli.Streams) error {
 		return e.options(s.Out)
 	case e.capture:
 		return e.run(s)
-	default: // whether the capture filter is right: silence is consent
+	default: // checks the capture filter, where no output means that it is valid
 		if err := e.checkFilter(); err != nil {
 			return say(s.Out, "%s", cli.OneLine(err.Error()))
 		}
@@ -125,19 +125,19 @@ func say(w io.Writer, format string, args ...any) error {
 	return cli.Failed(err)
 }
 
-// list names the interface. It looks at no interface of the system: Wireshark
-// asks each time it starts, and waits.
+// list writes the interface. It does not look for interfaces of the system,
+// since Wireshark waits for the answer each time it starts.
 func (e *extcap) list(w io.Writer) error {
 	return say(w, "extcap {version=%s}{display=bcdissect}{help=%s}\ninterface {value=%s}{display=%s}",
 		value(cli.Version()), helpPage, extcapName, extcapDisplay)
 }
 
-// value makes a text fit for the value of a key.
+// value replaces characters that the value of a key must not contain.
 func value(text string) string {
 	return strings.NewReplacer("{", "(", "}", ")").Replace(cli.OneLine(text))
 }
 
-// options describes the options of a capture.
+// options writes the options of a capture.
 func (e *extcap) options(w io.Writer) error {
 	if e.reload == "" || e.reload == "iface" {
 		if e.reload == "" {
@@ -161,17 +161,17 @@ value {arg=2}{value=openbc}{display=OpenBC}
 arg {number=3}{call=--no-updates}{display=Hide ship updates}{type=boolflag}{default=false}{tooltip=Hide frames that hold only updates of ships}`)
 }
 
-// chooseInterface lists the interfaces of the system.
+// chooseInterface writes the interfaces of the system.
 func chooseInterface(w io.Writer) error {
 	all, err := device.Interfaces()
 	if len(all) == 0 {
 		return cli.Failed(err)
 	}
-	preferred, _ := device.Default() // an error says that there is none
+	preferred, _ := device.Default() // on an error, no interface is preferred
 	for i := range all {
 		one := &all[i]
 		if value(one.Name) != one.Name {
-			continue // cannot be said
+			continue // the name cannot be written in this format
 		}
 		display := one.Name
 		if d := value(one.Description); d != "" && d != one.Name {
@@ -188,7 +188,7 @@ func chooseInterface(w io.Writer) error {
 	return nil
 }
 
-// checkFilter reports a mistake in the capture filter.
+// checkFilter returns an error if the capture filter is wrong.
 func (e *extcap) checkFilter() error {
 	const ethernet = 1
 	_, err := capturefilter.Compile(e.filter, ethernet, 0)
@@ -198,17 +198,18 @@ func (e *extcap) checkFilter() error {
 	return err
 }
 
-// run opens the pipe, and captures into it. Wireshark waits until a program has
-// opened the pipe: only then it notices the end of one that fails, and shows why.
+// run opens the pipe and captures into it. Wireshark waits until a program has
+// opened the pipe. Only after that does it notice that a program fails, and
+// show the error.
 func (e *extcap) run(s cli.Streams) error {
 	pipe, err := e.open()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = pipe.Close() }() // stream reports an error of what it wrote
+	defer func() { _ = pipe.Close() }() // stream returns the error of writing
 	err = e.stream(s, pipe)
 	if err != nil && err.Error() != "" && !cli.IsClosedPipe(err) {
-		cli.Say(s.Err, "%v", err) // before the pipe ends: Wireshark then shows what was said, and doesn't wait for more
+		cli.Say(s.Err, "%v", err) // must come before the pipe is closed: Wireshark then shows the text and does not wait for more
 		err = &cli.StatusError{Code: cli.StatusOf(err)}
 	}
 	return err
@@ -226,8 +227,9 @@ func (e *extcap) open() (*os.File, error) {
 	return pipe, nil
 }
 
-// giveUp gives up the rights that took to open the interface, and those to files: the
-// pipe is open, too, and strangers write what comes.
+// giveUp gives up the rights that were needed to open the interface, and the
+// rights to files. The pipe is already open, and strangers may have written the
+// packets.
 func giveUp(s cli.Streams) error {
 	if !s.Process {
 		return nil
@@ -242,7 +244,7 @@ func giveUp(s cli.Streams) error {
 	return privilege.Confine()
 }
 
-// stream captures into the pipe until Wireshark ends it.
+// stream captures into the pipe until Wireshark closes it.
 func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	cfg, err := e.Config()
 	if err != nil {
@@ -260,10 +262,10 @@ func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	if err != nil {
 		return cli.Failed(err)
 	}
-	defer func() { _ = live.Close() }() // the loop below reports the error
+	defer func() { _ = live.Close() }() // the loop below returns the error
 	interrupts := cli.NewInterrupts(s, 0, false)
 	defer interrupts.Close()
-	stop := func() { _ = live.Close() } // the loop below reports the error
+	stop := func() { _ = live.Close() } // the loop below returns the error
 	go func() {
 		defer cli.Guard()
 		<-interrupts.Stopped
@@ -273,7 +275,7 @@ func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 
 	o := live.WriterOptions()
 	o.Application, o.Filter, o.Start = "bcdissect "+cli.Version(), e.filter, time.Now()
-	// The plugin's own preferences say how the engine reads the traffic.
+	// The preferences of the plugin tell the engine how to decode the traffic.
 	raw := cfg.Dialect == decode.Undecided && len(cfg.Ports) == 0 && len(e.Defined) == 0 && !cfg.Clear && engineInstalled()
 	if err := giveUp(s); err != nil {
 		return cli.Failed(err)
@@ -290,11 +292,11 @@ func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	if e := st.Close(); e != nil && (err == nil || errors.Is(err, io.EOF)) {
 		err = e
 	}
-	_ = live.Close() // so that the counters are complete
+	_ = live.Close() // after Close the counters are complete
 	if c := live.Counters(); c.Overflowed > 0 {
 		fmt.Fprintf(s.Err, plural.Form(c.Overflowed, "bcdissect: %d {packet was|packets were} lost: Wireshark is too slow\n"), c.Overflowed)
 	}
-	if errors.Is(err, io.EOF) || cli.IsClosedPipe(err) { // it was ended
+	if errors.Is(err, io.EOF) || cli.IsClosedPipe(err) { // Wireshark has closed the pipe
 		return nil
 	}
 	return cli.Failed(err)

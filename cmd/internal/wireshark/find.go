@@ -21,31 +21,31 @@ type release struct{ major, minor, patch int }
 
 func (r release) String() string { return fmt.Sprintf("%d.%d.%d", r.major, r.minor, r.patch) }
 
-// since reports whether the release is this one or a later one.
+// since reports whether the release is the given one or a later one.
 func (r release) since(major, minor int) bool {
 	return r.major > major || r.major == major && r.minor >= minor
 }
 
-// A place is a Wireshark on this computer, with the user's own folders for it.
+// A place is a Wireshark on this computer and the user's folders for it.
 type place struct {
-	program string // that was asked
+	program string // path of the program that was asked
 	release release
-	config  string // configuration
-	plugins string // plugins in Lua
+	config  string // folder of the configuration
+	plugins string // folder of plugins in Lua
 	extcap  string
 }
 
-// errNone reports that there is no Wireshark.
+// errNone is the error if no Wireshark is found.
 var errNone = errors.New("no Wireshark found; install it from https://www.wireshark.org, or name the program: --program PROGRAM")
 
-// find returns the Wireshark of a named tshark or wireshark, or else the one of
-// the search path or of its usual folder.
+// find returns the Wireshark of the given tshark or wireshark. If the name is
+// empty, it looks in the search path and in the usual folder.
 func find(name string) (*place, error) {
 	program, err := programOf(name, "tshark", "wireshark")
 	if err != nil {
 		return nil, err
 	}
-	program = toAsk(program)
+	program = preferTshark(program)
 	version, err := ask(program, "--version")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; name a wireshark or tshark: --program PROGRAM", program, err)
@@ -57,14 +57,14 @@ func find(name string) (*place, error) {
 	if err := p.usualHere(); err != nil {
 		return nil, err
 	}
-	if folders, err := ask(program, "-G", "folders"); err == nil { // wireshark does not know it, and needs none
+	if folders, err := ask(program, "-G", "folders"); err == nil { // wireshark does not know this option, and the usual folders are right for it
 		p.told(folders)
 	}
 	return p, nil
 }
 
-// programOf returns the path of a program of Wireshark: of the named one, or of
-// the first that exists.
+// programOf returns the path of the given program of Wireshark, or of the first
+// of kinds that exists.
 func programOf(name string, kinds ...string) (string, error) {
 	if name != "" {
 		path, err := exec.LookPath(name)
@@ -86,8 +86,9 @@ func programOf(name string, kinds ...string) (string, error) {
 	return "", errNone
 }
 
-// toAsk returns the tshark beside a wireshark, which can be asked more.
-func toAsk(program string) string {
+// preferTshark returns the tshark next to a wireshark, if there is one: tshark
+// reports its folders, wireshark does not.
+func preferTshark(program string) string {
 	folder, name := filepath.Split(program)
 	if kind := strings.ToLower(strings.TrimSuffix(name, ".exe")); kind != "wireshark" {
 		return program
@@ -99,8 +100,8 @@ func toAsk(program string) string {
 	return beside
 }
 
-// usualPrograms returns the paths outside the search path that a program of
-// Wireshark may have.
+// usualPrograms returns the usual paths of a program of Wireshark outside the
+// search path.
 func usualPrograms(system, kind string, env func(string) string) (paths []string) {
 	switch system {
 	case "windows":
@@ -118,25 +119,25 @@ func usualPrograms(system, kind string, env func(string) string) (paths []string
 	return paths
 }
 
-// patience is how long a program may take to answer.
-const patience = 20 * time.Second
+// askTimeout is the time that a program of Wireshark may take to answer.
+const askTimeout = 20 * time.Second
 
 // ask runs a program of Wireshark and returns its output.
 func ask(program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.WaitDelay = time.Second // for programs that it started
+	cmd.WaitDelay = time.Second // the program may have started others that keep the output open
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("no answer within %v", patience)
+		return "", fmt.Errorf("no answer within %v", askTimeout)
 	}
 	return string(out), err
 }
 
 var versionLine = regexp.MustCompile(`(?mi)^(?:tshark|wireshark)\b[^\d\n]*(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?`)
 
-// releaseIn returns the release in the answer to --version.
+// releaseIn parses the release in the output of --version.
 func releaseIn(text string) (r release, err error) {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {
@@ -144,12 +145,12 @@ func releaseIn(text string) (r release, err error) {
 		return r, fmt.Errorf("not Wireshark: its version is %q", cli.OneLine(first))
 	}
 	for i, to := range []*int{&r.major, &r.minor, &r.patch} {
-		*to, _ = strconv.Atoi(m[i+1]) // digits, or nothing
+		*to, _ = strconv.Atoi(m[i+1]) // matches are digits, or empty
 	}
 	return r, nil
 }
 
-// usualHere sets the folders as documented for this system.
+// usualHere sets the documented folders for this system.
 func (p *place) usualHere() error {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -159,7 +160,7 @@ func (p *place) usualHere() error {
 	return nil
 }
 
-// usual sets the folders as documented for a system.
+// usual sets the documented folders for a system.
 func (p *place) usual(system, home string, env func(string) string) {
 	local := filepath.Join(home, ".local", "lib", "wireshark")
 	switch {
@@ -181,7 +182,7 @@ func (p *place) usual(system, home string, env func(string) string) {
 	}
 }
 
-// told sets the folders that the answer to -G folders names.
+// told sets the folders in the output of -G folders.
 func (p *place) told(text string) {
 	extcap := ""
 	for line := range strings.Lines(text) {
@@ -201,7 +202,7 @@ func (p *place) told(text string) {
 	switch {
 	case extcap != "":
 		p.extcap = extcap
-	case !p.release.since(4, 2): // which say nothing about it
+	case !p.release.since(4, 2): // earlier versions do not report this folder
 		p.extcap = filepath.Join(p.config, "extcap")
 	}
 }

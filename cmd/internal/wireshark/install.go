@@ -15,25 +15,25 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
-// An artefact is a file for Wireshark.
+// An artefact is a file to install for Wireshark.
 type artefact struct {
 	kind    string // plugin, engine, extcap or profile
 	path    string
 	content []byte // nil for a link
-	link    string // its target
+	link    string // target of the link
 	mode    fs.FileMode
-	shared  bool // Wireshark or the user may change it
-	merged  bool // it has settings, of which those that are unchanged are updated
-	kept    bool // by install, since it was changed
+	shared  bool // Wireshark or the user may change the file
+	merged  bool // the file has settings, of which only the unchanged ones are updated
+	kept    bool // install has kept the existing file, since it was changed
 }
 
-// A record of an installation lists the files to remove. It lies in the folder
-// of the configuration.
+// A record of an installation lists the files to remove. It is stored in the
+// folder of the configuration.
 type record struct {
-	Version   string            `json:"version"`   // of this program
-	Wireshark string            `json:"wireshark"` // its release
+	Version   string            `json:"version"`   // version of this program
+	Wireshark string            `json:"wireshark"` // release of Wireshark
 	Files     map[string]string `json:"files"`     // path to hash, or to "link"
-	Folders   []string          `json:"folders"`   // that were made, outer ones first
+	Folders   []string          `json:"folders"`   // folders that were created, outer ones first
 
 	Settings map[string]map[string]string `json:"settings,omitempty"` // by path: the values that were installed
 }
@@ -43,7 +43,8 @@ const (
 	isLink     = "link"
 )
 
-// recordAt reads the record of a place; an empty one if there is none.
+// recordAt reads the record of a place. If there is none, it returns an empty
+// record.
 func recordAt(p *place) (r record, err error) {
 	r.Files = map[string]string{}
 	path := filepath.Join(p.config, recordName)
@@ -69,13 +70,13 @@ func (r *record) write(p *place) error {
 	return replace(&artefact{path: filepath.Join(p.config, recordName), content: append(b, '\n'), mode: 0o644})
 }
 
-// hash is how a record knows a file again.
+// hash returns the hash of a file for the record.
 func hash(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// is reports whether an artefact is there as it should be.
+// is reports whether the artefact is installed with its current contents.
 func (a *artefact) is() bool {
 	if a.link != "" {
 		to, err := os.Readlink(a.path)
@@ -88,13 +89,13 @@ func (a *artefact) is() bool {
 	return err == nil && bytes.Equal(b, a.content)
 }
 
-// changed reports whether a file is not the one in the record.
+// changed reports whether a file differs from the one in the record.
 func (r *record) changed(path string) bool {
 	b, err := os.ReadFile(path)
 	return err == nil && r.Files[path] != hash(b)
 }
 
-// replace puts an artefact in its place at once.
+// replace writes an artefact, and replaces an existing file in one step.
 func replace(a *artefact) error {
 	f, err := os.CreateTemp(filepath.Dir(a.path), ".bcdissect-*")
 	if err != nil {
@@ -116,14 +117,14 @@ func replace(a *artefact) error {
 		err = os.Rename(f.Name(), a.path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the first error counts
+		_ = os.Remove(f.Name()) // the first error is returned
 		return cli.PlainPath(a.path, err)
 	}
 	return nil
 }
 
-// install puts artefacts in their places. Files that are not from here are not
-// overwritten; changes of shared ones stay.
+// install writes artefacts. It does not overwrite files of other programs, and
+// it keeps changes of shared files.
 func install(p *place, all []artefact) error {
 	old, err := recordAt(p)
 	if err != nil {
@@ -165,8 +166,8 @@ func install(p *place, all []artefact) error {
 	if err := os.MkdirAll(p.config, 0o755); err != nil {
 		return cli.PlainPath(p.config, err)
 	}
-	// The record lists old and new files before any is written, so that an
-	// interruption leaves none unknown.
+	// The record lists old and new files before any of them is written. After
+	// an interruption all files are still known.
 	both := fresh
 	both.Files = map[string]string{}
 	for _, r := range []record{old, fresh} {
@@ -190,7 +191,7 @@ func install(p *place, all []artefact) error {
 		}
 	}
 	for path := range old.Files {
-		if _, still := fresh.Files[path]; !still { // an older Wireshark looked there
+		if _, still := fresh.Files[path]; !still { // the path was for an older Wireshark
 			if err := remove(path); err != nil {
 				return err
 			}
@@ -199,7 +200,8 @@ func install(p *place, all []artefact) error {
 	return fresh.write(p)
 }
 
-// addFolders adds a folder that does not exist, after those that it lies in.
+// addFolders adds a folder that does not exist, after the missing folders that
+// contain it.
 func addFolders(all []string, folder string) []string {
 	if _, err := os.Stat(folder); err == nil || slices.Contains(all, folder) || filepath.Dir(folder) == folder {
 		return all
@@ -207,7 +209,7 @@ func addFolders(all []string, folder string) []string {
 	return append(addFolders(all, filepath.Dir(folder)), folder)
 }
 
-// remove removes a file that may be gone.
+// remove removes a file, which may not exist.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cli.PlainPath(path, err)
@@ -215,8 +217,9 @@ func remove(path string) error {
 	return nil
 }
 
-// uninstall removes all that was installed: files, the profile with its changes,
-// and folders that nothing else is in. It returns the paths that it removed.
+// uninstall removes all files that were installed, the profile with its
+// changes, and folders that are then empty. It returns the paths that it
+// removed.
 func uninstall(p *place, profile string) (removed []string, err error) {
 	r, err := recordAt(p)
 	if err != nil {
@@ -240,7 +243,7 @@ func uninstall(p *place, profile string) (removed []string, err error) {
 		return removed, err
 	}
 	for _, folder := range slices.Backward(r.Folders) {
-		_ = os.Remove(folder) // one that is not empty stays
+		_ = os.Remove(folder) // fails if the folder is not empty
 	}
 	return removed, nil
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// Open opens captures in Wireshark, deciphered and with all fields, and returns
-// when the user has closed it. The arguments are for Wireshark.
+// Open opens captures in Wireshark, deciphered and with all fields. It returns
+// when the user has closed Wireshark. The arguments args are for Wireshark.
 func Open(f *cli.Common, s cli.Streams, program string, names, args []string) error {
-	if _, err := f.Config(); err != nil { // before a window opens
+	if _, err := f.Config(); err != nil { // report errors before a window opens
 		return err
 	}
 	path, err := programOf(program, "wireshark")
@@ -62,7 +62,7 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 		err = cli.Failed(e)
 	}
 	ended := cmd.Wait()
-	if cli.IsClosedPipe(err) || errors.Is(err, os.ErrClosed) { // it was closed early
+	if cli.IsClosedPipe(err) || errors.Is(err, os.ErrClosed) { // the user closed Wireshark early
 		err = nil
 	}
 	if status := (*exec.ExitError)(nil); err == nil && errors.As(ended, &status) {
@@ -71,8 +71,8 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	return err
 }
 
-// passSignals passes signals to Wireshark: it ends, and then the plugin is removed.
-// The function that it returns ends this.
+// passSignals passes signals to Wireshark, so that it ends and the plugin is
+// removed. The returned function stops this.
 func passSignals(cmd *exec.Cmd) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -80,7 +80,7 @@ func passSignals(cmd *exec.Cmd) (stop func()) {
 		defer cli.Guard()
 		for sig := range signals {
 			if cmd.Process.Signal(sig) != nil {
-				_ = cmd.Process.Kill() // it has ended if that fails
+				_ = cmd.Process.Kill() // fails if it has already ended
 			}
 		}
 	}()
@@ -90,8 +90,8 @@ func passSignals(cmd *exec.Cmd) (stop func()) {
 	}
 }
 
-// itself reports whether Wireshark can open the captures by itself: one file that it
-// knows, of which nothing is left out.
+// itself reports whether Wireshark can open the captures directly: a single
+// file in a format that it knows, of which all frames are selected.
 func itself(f *cli.Common, names []string) bool {
 	if len(names) != 1 || !f.All || f.Count > 0 || f.Clear() {
 		return false
@@ -104,12 +104,12 @@ func itself(f *cli.Common, names []string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	d, err := src.Next()
 	return err == nil && d.WireLen > 0 // logs have no frames
 }
 
-// openFile opens a capture as it is: the engine decodes it.
+// openFile opens an unchanged capture, which the engine decodes.
 func openFile(f *cli.Common, s cli.Streams, path, name string, args []string) error {
 	cfg, err := f.Config()
 	if err != nil {
@@ -128,14 +128,14 @@ func openFile(f *cli.Common, s cli.Streams, path, name string, args []string) er
 	return run(f, s, path, args)
 }
 
-// openSelection writes what is selected, annotated, to a temporary capture whose name
-// tells where it is from, and opens that.
+// openSelection writes the selected frames with annotations to a temporary
+// capture and opens it. The name of the file tells where the frames are from.
 func openSelection(f *cli.Common, s cli.Streams, path string, names, args []string) error {
 	folder, err := os.MkdirTemp("", "bcdissect-*")
 	if err != nil {
 		return cli.Failed(err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // a leftover file is not worth an error
+	defer func() { _ = os.RemoveAll(folder) }() // a leftover file does not justify an error
 	title, _, _ := strings.Cut(filepath.Base(names[0]), ".")
 	if len(names) > 1 {
 		title += fmt.Sprintf(" and %d more", len(names)-1)
@@ -151,7 +151,7 @@ func openSelection(f *cli.Common, s cli.Streams, path string, names, args []stri
 	if e := file.Close(); e != nil && err == nil {
 		err = cli.Failed(e)
 	}
-	if err != nil && cli.StatusOf(err) != cli.ExitDamaged { // what is before the damage is shown
+	if err != nil && cli.StatusOf(err) != cli.ExitDamaged { // frames before the damage are shown
 		return err
 	}
 	if shown := run(f, s, path, append([]string{"-r", name}, args...)); shown != nil {
@@ -177,9 +177,10 @@ func run(f *cli.Common, s cli.Streams, path string, args []string) error {
 	return nil
 }
 
-// load returns the arguments that make Wireshark load the plugin, or choose the
-// profile if they are installed, whether the plugin has its engine, and a function to
-// call in the end.
+// load returns arguments that make Wireshark load the plugin. If the plugin is
+// installed, the arguments choose the installed profile instead. It also
+// reports whether the plugin has its engine. The caller must call done at the
+// end.
 func load(say io.Writer, program string) (args []string, engine bool, done func(), err error) {
 	var plugin bytes.Buffer
 	if err := Plugin(&plugin); err != nil {
@@ -206,7 +207,7 @@ func load(say io.Writer, program string) (args []string, engine bool, done func(
 	if err != nil {
 		return nil, false, nil, err
 	}
-	done = func() { _ = os.RemoveAll(folder) } // a leftover file is not worth an error
+	done = func() { _ = os.RemoveAll(folder) } // a leftover file does not justify an error
 	plugin.Reset()
 	if err := wireshark.Plugin(&plugin, cli.Version(), library); err != nil {
 		done()

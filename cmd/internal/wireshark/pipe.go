@@ -6,8 +6,9 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
-// watchPipe calls stop when nobody reads a pipe any more, which would otherwise
-// be noticed with the next packet only. Not all systems tell.
+// watchPipe calls stop when the reader of a pipe has closed it. Without this,
+// the program would notice it only with the next packet. Not all systems
+// support this.
 func watchPipe(pipe *os.File, stop func()) {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
@@ -16,7 +17,7 @@ func watchPipe(pipe *os.File, stop func()) {
 	go func() {
 		defer cli.Guard()
 		waited := false
-		err := conn.Read(func(uintptr) bool { // nothing can be read but that the reader is gone
+		err := conn.Read(func(uintptr) bool { // nothing can be read, so this returns only when the reader has closed the pipe
 			first := !waited
 			waited = true
 			return !first

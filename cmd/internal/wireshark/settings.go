@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A setting is an entry of Wireshark's preferences: its first line, and those that
-// continue it. Comments and empty lines have no key.
+// A setting is an entry of Wireshark's preferences: its first line and the
+// lines that continue it. Comments and empty lines have no key.
 type setting struct {
 	key   string
 	lines []byte
@@ -30,7 +30,7 @@ func settingsIn(text []byte) (all []setting) {
 	return all
 }
 
-// value returns what is set, without the white space that Wireshark changes.
+// value returns the value without white space, which Wireshark may change.
 func (s *setting) value() string {
 	_, value, _ := strings.Cut(string(s.lines), ":")
 	return strings.Join(strings.Fields(value), "")
@@ -47,9 +47,10 @@ func valuesIn(text []byte) map[string]string {
 	return all
 }
 
-// merge returns preferences with the settings of a new version. Those that differ
-// from the old version's are the user's own and stay. So does one that is missing
-// although the old version had it: Wireshark writes no defaults.
+// merge returns preferences with the settings of a new version. Settings that
+// differ from the old version's are changes of the user and stay. A setting
+// that the old version had and that is missing now stays missing, since
+// Wireshark writes no default values.
 func merge(own []byte, old map[string]string, fresh []byte) []byte {
 	offered := map[string][]byte{}
 	for _, s := range settingsIn(fresh) {
@@ -76,8 +77,9 @@ func merge(own []byte, old map[string]string, fresh []byte) []byte {
 	return out
 }
 
-// holds reports whether a file of preferences has all settings of an artefact,
-// whatever else it has: Wireshark writes the whole file when one changes.
+// holds reports whether a file of preferences has all settings of an artefact.
+// The file may have more, since Wireshark writes all preferences when one
+// changes.
 func (a *artefact) holds() bool {
 	b, err := os.ReadFile(a.path)
 	if err != nil {

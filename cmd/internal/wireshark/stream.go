@@ -11,16 +11,16 @@ import (
 )
 
 // A stream is the tap of a live capture. It writes frames with annotated
-// datagrams as soon as they come.
+// datagrams without delay.
 type stream struct {
 	*extract.Decrypter
-	idle   func() bool // whether the next frame may take long to come
-	number int         // of frames in Wireshark
+	idle   func() bool // reports whether the next frame may take long to arrive
+	number int         // number of frames in Wireshark
 }
 
-// newStream returns a stream into a pipe, which Close closes. A datagram of the
-// game is left out if none of its records is wanted. Frames stay raw for a plugin
-// with the engine, and are annotated for one without.
+// newStream returns a stream that writes to a pipe. Close closes the pipe. The
+// stream drops a datagram of the game if none of its records is selected. If
+// raw is set, it does not annotate frames, for a plugin that has the engine.
 func newStream(pipe io.WriteCloser, cfg dissect.Config, wanted *cli.Selection, raw bool) *stream {
 	o := capture.CopyOptions{Hold: true}
 	var notes *wireshark.Annotator
@@ -36,7 +36,8 @@ func newStream(pipe io.WriteCloser, cfg dissect.Config, wanted *cli.Selection, r
 	return &stream{Decrypter: d}
 }
 
-// Frame implements [capture.Tap]. Frames without a datagram go on as they are.
+// Frame implements [capture.Tap]. Frames without a datagram are written
+// unchanged.
 func (s *stream) Frame(f *capture.Frame) {
 	if s.Copy.Frame(f); f.Datagram == nil {
 		s.number++
@@ -47,13 +48,14 @@ func (s *stream) Frame(f *capture.Frame) {
 // flush writes the buffer if no more packets are waiting.
 func (s *stream) flush() {
 	if s.idle() {
-		_ = s.Flush() // the error stays
+		_ = s.Flush() // the error is returned later
 	}
 }
 
-// datagram writes the frame of a datagram. Once it fails, nothing more is written.
+// datagram writes the frame of a datagram. After an error nothing more is
+// written.
 func (s *stream) datagram(d *dissect.Datagram) error {
-	d.Number = s.number + 1 // as Wireshark counts
+	d.Number = s.number + 1 // the number that Wireshark will give it
 	if s.Datagram(d) {
 		s.number++
 		s.flush()

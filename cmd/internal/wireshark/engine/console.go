@@ -11,14 +11,14 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// A Console is an engine with the commands that the plugin gives it.
+// A Console is an engine that executes commands of the plugin.
 type Console struct {
 	engine *Engine
 	cfg    dissect.Config
-	hide   bool // ship updates in the Info column
-	names  bool // players in the place of addresses
+	hide   bool // hide ship updates in the Info column
+	names  bool // show names of players instead of addresses
 	chosen []int
-	choice *wireshark.Choice // of chosen
+	choice *wireshark.Choice // choice of the fields in chosen
 	none   *wireshark.Choice
 }
 
@@ -35,18 +35,19 @@ func (c *Console) reset() {
 	c.none, c.choice = c.engine.Choose(nil), c.engine.Choose(c.chosen)
 }
 
-// Command runs a command and returns its answer, or a text about its mistake, which
-// begins with "error: ".
+// Command runs a command and returns its answer. If the command is wrong, the
+// answer begins with "error: ". The commands are:
 //
-//	sum             the checksum of the table of fields
-//	define [FILE…]  adds the messages of mods, and returns the lines of their fields
-//	config KEY=VALUE…  begins a new capture with the preferences: ports, dialect,
-//	                hide (ship updates in the Info column), names (of players for addresses)
-//	reset           begins a new capture
-//	report KIND     a text about the capture: session, connections, chat
-//	choose ID…      the fields that a datagram with chosen fields shows
+//	sum             return the checksum of the table of fields
+//	define [FILE…]  add the messages of mods, and return the lines of their fields
+//	config KEY=VALUE…  begin a new capture with the preferences ports, dialect,
+//	                hide (ship updates in the Info column) and names (of players,
+//	                instead of addresses)
+//	reset           begin a new capture
+//	report KIND     return a report about the capture: session, connections, chat
+//	choose ID…      choose the fields for datagrams with chosen fields
 //
-// Names of files stand in lines of their own.
+// Each name of a file is on its own line.
 func (c *Console) Command(text string) string {
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {
@@ -73,8 +74,8 @@ func (c *Console) Command(text string) string {
 	return ""
 }
 
-// define adds the messages of files, and of those that the user's configuration
-// names.
+// define adds the messages in files, and the messages in the files of the
+// user's configuration.
 func (c *Console) define(files []string) string {
 	d := cli.Definitions{Defined: files}
 	if _, err := d.Configuration(); err != nil {
@@ -94,7 +95,7 @@ func (c *Console) define(files []string) string {
 	return lines
 }
 
-// config takes the preferences.
+// config sets the preferences.
 func (c *Console) config(words []string) string {
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
@@ -122,7 +123,7 @@ func (c *Console) config(words []string) string {
 	return ""
 }
 
-// portsOf returns the ports of a list with commas.
+// portsOf parses a list of ports with commas.
 func portsOf(list string) (ports []uint16, err error) {
 	for word := range strings.SplitSeq(list, ",") {
 		if word == "" {
@@ -151,7 +152,7 @@ func (c *Console) choose(ids []string) string {
 	return ""
 }
 
-// Held returns how many bytes the datagrams of the capture take.
+// Held returns the number of bytes that the datagrams of the capture take.
 func (c *Console) Held() int { return c.engine.held.size }
 
 // Names returns the names of addresses that are new since the last call.
@@ -162,8 +163,9 @@ func (c *Console) Names() []wireshark.Name {
 	return c.engine.Names()
 }
 
-// Datagram returns what a datagram is, with all fields, the chosen ones, or none. The
-// trailer of an annotated frame, always with all fields, is in the frame itself.
+// Datagram returns the trailer of a datagram with all fields, the chosen ones,
+// or none. If a frame is already annotated, its trailer is in the frame itself
+// and has all fields.
 func (c *Console) Datagram(f *Frame, again, all, chosen bool) ([]byte, Answer) {
 	if trailer := wireshark.Trailer(f.Data, f.At); trailer != nil {
 		return trailer, Trailer

@@ -1,10 +1,11 @@
-// Package engine dissects the datagrams that Wireshark hands over, one for each
-// call, with the pipeline of the other commands.
+// Package engine dissects the datagrams that Wireshark passes to it, one with
+// each call. It uses the pipeline of the other commands.
 //
-// Wireshark dissects a file once from its beginning to its end, and then the frames
-// that it shows, in any order. An Engine decodes each datagram in the first pass and
-// keeps its bytes. For a frame that is shown again, it goes on from the nearest
-// checkpoint: the answer is that of the first pass, whatever came later.
+// Wireshark dissects a file once from its beginning to its end, and then the
+// frames that it shows, in any order. An Engine decodes each datagram in the
+// first pass and keeps its bytes. If a frame is shown again, the Engine decodes
+// from the nearest checkpoint on. Its answer is the same as in the first pass
+// and does not depend on later datagrams.
 package engine
 
 import (
@@ -24,49 +25,50 @@ import (
 
 // Limits of the memory that a capture takes, in bytes.
 const (
-	maxHeld        = 2 << 30   // datagrams; what comes later is not shown
-	maxCheckpoints = 128 << 20 // clones of the pipeline; if they take more, every second one goes
+	maxHeld        = 2 << 30   // datagrams, of which later ones are not shown
+	maxCheckpoints = 128 << 20 // copies of the pipeline, of which every second is dropped if they take more
 )
 
-// firstInterval is the number of datagrams between two checkpoints, as long as they
-// fit maxCheckpoints. Decoding so many again takes about a millisecond.
+// firstInterval is the number of datagrams between two checkpoints until they
+// take more than maxCheckpoints. Decoding this number of datagrams again takes
+// about a millisecond.
 const firstInterval = 1024
 
 // An Engine dissects one capture after another. It is not safe for concurrent use.
 type Engine struct {
 	cfg         dissect.Config
-	hide        bool // ship updates in the Info column
+	hide        bool // hide ship updates in the Info column
 	notes       *wireshark.Annotator
 	players     extract.Players
-	front       *dissect.Pipeline // after all datagrams of the first pass
+	front       *dissect.Pipeline // pipeline after all datagrams of the first pass
 	held        datagrams
 	checkpoints []checkpoint
-	interval    int // between two checkpoints
-	cloned      int // bytes of the checkpoints
+	interval    int // number of datagrams between two checkpoints
+	cloned      int // size of the checkpoints in bytes
 
-	back *dissect.Pipeline // after the datagrams before at, nil before there was a later pass
+	back *dissect.Pipeline // pipeline after the datagrams before at, nil before the second pass
 	at   int
 
-	clear, enciphered int // datagrams that can only be the one or the other
+	clear, enciphered int // number of datagrams that can only be deciphered, or only enciphered
 	plain             []byte
 }
 
-// A checkpoint is the pipeline before a datagram.
+// A checkpoint is a copy of the pipeline before a datagram.
 type checkpoint struct {
 	at       int
 	pipeline *dissect.Pipeline
 	bytes    int
 }
 
-// New returns an engine. Its pipelines have the configuration.
+// New returns an engine whose pipelines have the configuration.
 func New(cfg dissect.Config) *Engine {
 	e := &Engine{cfg: cfg}
 	e.Reset()
 	return e
 }
 
-// Configure begins a new capture with another configuration. The Info column may
-// leave out ship updates.
+// Configure begins a new capture with another configuration. If hideUpdates is
+// set, the Info column does not show ship updates.
 func (e *Engine) Configure(cfg dissect.Config, hideUpdates bool) {
 	e.cfg, e.hide = cfg, hideUpdates
 	e.Reset()
@@ -83,27 +85,27 @@ func (e *Engine) Reset() {
 	})
 }
 
-// Choose returns the choice of the fields with these ids, for Datagram.
+// Choose returns the choice of the fields with these IDs, for Datagram.
 func (e *Engine) Choose(ids []int) *wireshark.Choice { return e.notes.Choose(ids) }
 
 // Names returns the names of addresses that are new since the last call.
 func (e *Engine) Names() []wireshark.Name { return e.notes.Names() }
 
-// An Answer tells what a datagram is.
+// An Answer describes the result of Datagram.
 type Answer int
 
 // The answers.
 const (
-	NotOurs   Answer = iota // not a datagram of the game
-	Line                    // it has nothing but the text for the Info column
-	Trailer                 // it has a trailer
-	Addresses               // the addresses of the datagram are needed
+	NotOurs   Answer = iota // the datagram does not belong to the game
+	Line                    // the result is only the text for the Info column
+	Trailer                 // the result is a trailer
+	Addresses               // the addresses of the datagram are missing
 )
 
-// Datagram returns the trailer of a datagram: its text for the Info column and the
-// chosen fields, all of them if the choice is nil. It returns only the text if there
-// is nothing else. The bytes are valid until the next call. again is set if Wireshark
-// has shown the frame before.
+// Datagram returns the trailer of a datagram, with its text for the Info column
+// and the chosen fields. If the choice is nil, it has all fields. If there is
+// only the text, Datagram returns the text. The bytes are valid until the next
+// call. The argument again tells that Wireshark has already passed the frame.
 func (e *Engine) Datagram(d *dissect.Datagram, again bool, choice *wireshark.Choice) ([]byte, Answer) {
 	if len(d.Payload) == 0 {
 		return nil, NotOurs
@@ -146,7 +148,7 @@ func (e *Engine) annotate(p *dissect.Pipeline, d *dissect.Datagram, choice *wire
 		ours = true
 		game = game || r.Kind == dissect.KindMessage || r.Kind == dissect.KindMalformed
 		e.players.Learn(r)
-		return e.notes.Record(r) // which does not fail, and so Push does not either
+		return e.notes.Record(r) // it never returns an error, so Push returns none either
 	})
 	if !ours {
 		return nil, NotOurs
@@ -165,7 +167,7 @@ func (e *Engine) annotate(p *dissect.Pipeline, d *dissect.Datagram, choice *wire
 	return trailer, Trailer
 }
 
-// formOf tells whether a datagram is deciphered already, as in captures that
+// formOf tells whether a datagram is already deciphered, as in captures that
 // bcdissect has written.
 func (e *Engine) formOf(d *dissect.Datagram) packet.Form {
 	if e.cfg.Clear || d.Payload[0] == '\\' || !transport.Plausible(d.Payload, !d.Truncated()) {
@@ -181,7 +183,7 @@ func (e *Engine) formOf(d *dissect.Datagram) packet.Form {
 	return packet.Clear
 }
 
-// checkpoint keeps the pipeline before a datagram.
+// checkpoint keeps a copy of the pipeline before a datagram.
 func (e *Engine) checkpoint(at int) {
 	c := checkpoint{at: at, pipeline: e.front.Clone(), bytes: e.front.Memory()}
 	e.checkpoints = append(e.checkpoints, c)
@@ -198,11 +200,11 @@ func (e *Engine) checkpoint(at int) {
 	}
 }
 
-// seek makes the pipeline of later passes the one before a datagram.
+// seek sets the pipeline of later passes to its state before a datagram.
 func (e *Engine) seek(i int) {
 	n, exact := slices.BinarySearchFunc(e.checkpoints, i, func(c checkpoint, at int) int { return c.at - at })
 	if !exact {
-		n-- // the last one before it
+		n-- // the last checkpoint before the datagram
 	}
 	switch {
 	case e.back != nil && e.at <= i && (n < 0 || e.checkpoints[n].at <= e.at):
@@ -214,31 +216,31 @@ func (e *Engine) seek(i int) {
 	var d dissect.Datagram
 	for ; e.at < i; e.at++ {
 		e.held.load(e.at, &d)
-		_ = e.back.Push(&d, func(*dissect.Record) error { return nil }) // so that it does not fail
+		_ = e.back.Push(&d, func(*dissect.Record) error { return nil }) // the function returns no error, so Push returns none either
 	}
 }
 
 // chunk is the size of the blocks of memory that payloads share.
 const chunk = 1 << 20
 
-// datagrams are those of the first pass, in their order.
+// datagrams are the datagrams of the first pass in order.
 type datagrams struct {
 	all    []held
 	chunks [][]byte
 	pairs  []pair
 	known  map[pair]int32
-	size   int // bytes of all
+	size   int // size of all datagrams in bytes
 }
 
-// A pair are the addresses of a datagram.
+// A pair has the two addresses of a datagram.
 type pair struct{ src, dst netip.AddrPort }
 
-// A held datagram.
+// A held is a datagram that is kept.
 type held struct {
 	nanos   int64
 	number  int32
 	pair    int32
-	chunk   int32 // with its payload
+	chunk   int32 // index of the chunk with its payload
 	from    int32
 	size    int32
 	full    int32
@@ -249,7 +251,7 @@ type held struct {
 	untimed bool
 }
 
-// Estimates in bytes, with the tables around them.
+// Estimated sizes in bytes, including the tables that refer to them.
 const (
 	sizeOfHeld = 64
 	sizeOfPair = 256
@@ -263,7 +265,7 @@ func (s *datagrams) add(d *dissect.Datagram) {
 		if s.known == nil {
 			s.known = map[pair]int32{}
 		}
-		n = int32(len(s.pairs)) // below maxHeld / sizeOfPair
+		n = int32(len(s.pairs)) // fits, since the number is below maxHeld / sizeOfPair
 		s.known[p] = n
 		s.pairs = append(s.pairs, p)
 		s.size += sizeOfPair
@@ -282,7 +284,8 @@ func (s *datagrams) add(d *dissect.Datagram) {
 	})
 }
 
-// maxFull is more than the length of any datagram, for packet.FullUnknown.
+// maxFull replaces packet.FullUnknown and is more than the length of any
+// datagram.
 const maxFull = 1 << 20
 
 // payload returns the bytes of a datagram.
@@ -290,7 +293,7 @@ func (s *datagrams) payload(h *held) []byte {
 	return s.chunks[h.chunk][h.from : h.from+h.size : h.from+h.size]
 }
 
-// load makes d a datagram of the first pass.
+// load sets d to a datagram of the first pass.
 func (s *datagrams) load(i int, d *dissect.Datagram) {
 	h := &s.all[i]
 	*d = dissect.Datagram{
@@ -302,8 +305,8 @@ func (s *datagrams) load(i int, d *dissect.Datagram) {
 	}
 }
 
-// find returns the place of a datagram, or -1. With a read filter Wireshark gives
-// the number of a frame that it drops to the next one too.
+// find returns the index of a datagram, or -1. With a read filter, Wireshark
+// drops a frame and gives its number to the next frame as well.
 func (s *datagrams) find(d *dissect.Datagram) int {
 	i, _ := slices.BinarySearchFunc(s.all, int32(d.Number)+1, func(h held, number int32) int { return int(h.number - number) })
 	for i--; i >= 0 && int(s.all[i].number) == d.Number; i-- {

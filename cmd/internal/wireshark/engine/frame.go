@@ -9,24 +9,25 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// A Frame is what Wireshark knows of a datagram.
+// A Frame has the facts that Wireshark knows about a datagram.
 type Frame struct {
 	Number  int
-	Seconds float64 // since 1970, 0 if the capture has no times
-	WireLen int     // of the frame
-	Data    []byte  // of the frame, or of the reassembled IP packet
-	At, Len int     // place of the datagram in it
+	Seconds float64 // seconds since 1970, 0 if the capture has no times
+	WireLen int     // length of the frame
+	Data    []byte  // bytes of the frame, or of the reassembled IP packet
+	At, Len int     // position of the datagram in Data
 	Full    int     // length of the datagram on the network
 
-	// The addresses, if the IP header is not in Data.
+	// The addresses are set only if the IP header is not in Data.
 	Src, Dst         string
 	SrcPort, DstPort int
 }
 
-// digits is the precision of times: a number of Lua holds microseconds.
+// digits is the number of decimals of times. A Lua number has enough precision
+// for microseconds.
 const digits = 6
 
-// Datagram returns the datagram. ok is false if the addresses are missing.
+// Datagram returns the datagram. If the addresses are missing, ok is false.
 func (f *Frame) Datagram() (d dissect.Datagram, ok bool) {
 	d = dissect.Datagram{Number: f.Number, Digits: digits, WireLen: f.WireLen, Full: f.Full, Payload: f.Data[f.At : f.At+f.Len]}
 	if f.Seconds != 0 && math.Abs(f.Seconds) < 1<<33 {
@@ -77,7 +78,7 @@ func (f *Frame) header(d *dissect.Datagram) bool {
 		d.Src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(h[12:])), src)
 		d.Dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(h[16:])), dst)
 		d.IPID = binary.BigEndian.Uint16(h[4:])
-		d.Damaged = binary.BigEndian.Uint16(h[10:]) != 0 && !sound(h) // 0 is left to the network card
+		d.Damaged = binary.BigEndian.Uint16(h[10:]) != 0 && !sound(h) // a checksum of 0 means that the network card computes it
 		return true
 	}
 	if udp < sizeIPv6 {
@@ -92,7 +93,7 @@ func (f *Frame) header(d *dissect.Datagram) bool {
 	return true
 }
 
-// sound reports whether the checksum of an IPv4 header is right.
+// sound reports whether the checksum of an IPv4 header is correct.
 func sound(h []byte) bool {
 	var sum uint32
 	for i := 0; i < len(h); i += 2 {
@@ -104,7 +105,7 @@ func sound(h []byte) bool {
 	return sum == 0xFFFF
 }
 
-// Quoted reports whether an ICMP error quotes the datagram.
+// Quoted reports whether the datagram is a quotation in an ICMP error.
 func (f *Frame) Quoted() bool {
 	ip := f.At - sizeUDP - sizeIPv4
 	outer := ip - sizeICMP - sizeIPv4

@@ -12,11 +12,12 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// look is that of reports: with fewer columns, the table of players has no damage.
+// look has the options of reports. With fewer columns, the table of players
+// would not show damage.
 var look = table.Options{Width: 100}
 
-// Report returns a report about the capture so far, as a text: session,
-// connections or chat.
+// Report returns a report about the capture so far as text. The kind is
+// session, connections or chat.
 func (e *Engine) Report(kind string) (string, error) {
 	if len(e.held.all) == 0 {
 		return "No datagram of the game was seen.\n", nil
@@ -51,7 +52,7 @@ func (e *Engine) Report(kind string) (string, error) {
 	return out.String(), err
 }
 
-// replay gives a sink the records of all datagrams.
+// replay passes the records of all datagrams to a sink.
 func (e *Engine) replay(sink report.Sink, err *error) {
 	p := dissect.New(e.cfg)
 	var d dissect.Datagram
@@ -66,7 +67,7 @@ func (e *Engine) replay(sink report.Sink, err *error) {
 	}
 }
 
-// chat is a sink that passes on lines of chat, once each.
+// chat is a sink that passes on lines of chat, each only once.
 type chat struct{ report.Sink }
 
 // Record implements [report.Sink].
