@@ -2,7 +2,8 @@ package ndjson
 
 import "github.com/bcdissect/bcdissect/decode/wire"
 
-// A Server is the answer of a server; a fact that it does not tell is nil.
+// A Server is the answer of a server. A fact that the server does not report is
+// nil.
 type Server struct {
 	Host        string                            `json:"host"`
 	Addr        string                            `json:"addr,omitempty"`
@@ -25,7 +26,7 @@ type Server struct {
 	Error       string                            `json:"error,omitempty"`
 }
 
-// An Interface is an interface as it is listed.
+// An Interface is an entry in the list of interfaces.
 type Interface struct {
 	Number      int      `json:"number"`
 	Name        string   `json:"name"`
@@ -45,5 +46,5 @@ type Version struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
-	Schema  int    `json:"schema"` // of docs/json.md
+	Schema  int    `json:"schema"` // version of docs/json.md
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// DiffType is the type that the JSON of a comparison of captures is made of.
+// DiffType is the type of the object that [Diff] writes.
 var DiffType = reflect.TypeFor[diffReport]()
 
 type diffReport struct {
@@ -50,8 +50,8 @@ type diffField struct {
 	B    *string `json:"b,omitempty"`
 }
 
-// Diff writes the comparison of two captures, which have names, as one object
-// on one line. A nil catalogue stands for that of the game.
+// Diff writes the comparison of two captures with the given names as one object
+// on one line. If c is nil, it uses the catalogue of the original game.
 func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog) error {
 	if c == nil {
 		c = msg.Catalog()
@@ -90,8 +90,8 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog) error
 	return write(w, &out)
 }
 
-// diffValue returns the value of a field as JSON has it, without quotes; nil if
-// the message lacks it.
+// diffValue returns the value of a field as in JSON but without quotes. It
+// returns nil if the message lacks the field.
 func diffValue(r *dissect.Record, f *decode.Field) *string {
 	if f == nil {
 		return nil

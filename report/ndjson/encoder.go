@@ -15,7 +15,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// An Encoder makes JSON objects of records. It is not safe for concurrent use.
+// An Encoder converts records to JSON objects. It is not safe for concurrent
+// use.
 type Encoder struct {
 	opts  Options
 	start time.Time
@@ -25,36 +26,36 @@ type Encoder struct {
 	groups [groups][]*member // keys of a line
 
 	last    place
-	at      []byte       // the part of a line about it
-	authors [16]struct { // by the lower bits of their indexes
+	at      []byte       // part of a line about the datagram
+	authors [16]struct { // indexed by the low bits of players' indexes
 		player *dissect.Player
 		name   wire.Untrusted
 		text   []byte
 	}
-	ways [64]struct { // the last ones, by ports
+	ways [64]struct { // the last ones, indexed by ports
 		way
 		text []byte
 	}
-	peers  [256][]byte   // the part of a line about the peer, and the key of the next
-	kinds  [256]kindText // the part about the transport type
-	games  [256]kindText // the part about the opcode
-	openbc [256]kindText // of OpenBC's messages
-	text   []byte        // scratch
+	peers  [256][]byte   // part of a line about the peer, and the next key
+	kinds  [256]kindText // part about the transport type
+	games  [256]kindText // part about the opcode
+	openbc [256]kindText // same for OpenBC's messages
+	text   []byte        // buffer
 	values display.Presenter
 	fields display.JSON
 	viewer decode.Viewer
 	copies report.Copies
 }
 
-// A member is a key with the beginning of its member in JSON.
+// A member is a key and the beginning of its member in JSON.
 type member struct {
 	*key.Key
-	begin   string // of the member in JSON: comma, name and colon
-	bare    bool   // a number that alone tells whether there is one
+	begin   string // beginning of the member in JSON: comma, name and colon
+	bare    bool   // a single number, whose value tells whether it is absent
 	members []*member
 }
 
-// Keys come in groups, of which each is written, skipped or remembered as a whole.
+// Keys are in groups. Each group is written, skipped or cached as a whole.
 const (
 	ofPlace = iota
 	ofWay
@@ -70,10 +71,10 @@ const (
 	groups
 )
 
-// firsts are the keys that groups begin with.
+// firsts are the first keys of the groups.
 var firsts = [groups]string{"frame", "src", "copy_of", "author", "peer", "kind", "len", "reliable", "dialect", "fields", "gamespy"}
 
-// A place is what the part of a line about its datagram is made of. The messages
+// A place has the data for the part of a line about its datagram. The messages
 // of one datagram share it.
 type place struct {
 	number  int
@@ -83,7 +84,7 @@ type place struct {
 	way
 }
 
-// A way is what the part about the ends of the conversation is made of.
+// A way has the data for the part about the two addresses.
 type way struct {
 	src, dst     netip.AddrPort
 	dir          dissect.Dir
@@ -92,7 +93,7 @@ type way struct {
 	name         wire.Untrusted
 }
 
-// A kindText is a part of a line that all messages of a kind share.
+// A kindText is a part of a line that is the same for all messages of a kind.
 type kindText struct {
 	spec *decode.Spec
 	text []byte
@@ -178,8 +179,8 @@ func (e *Encoder) group(dst []byte, group int, r *dissect.Record) []byte {
 	return e.members(dst, e.groups[group], r)
 }
 
-// cached appends the group of the opcode, which is the same for all messages of a
-// kind, and begins the fields.
+// cached appends the group of the opcode, which is the same for all messages of
+// a kind, and begins the fields.
 func (e *Encoder) cached(dst []byte, t *kindText, r *dissect.Record) []byte {
 	if t.text == nil || t.spec != r.Spec {
 		t.spec, t.text = r.Spec, append(e.group(nil, ofGame, r), e.groups[ofFields][0].begin...)
@@ -187,7 +188,7 @@ func (e *Encoder) cached(dst []byte, t *kindText, r *dissect.Record) []byte {
 	return append(dst, t.text...)
 }
 
-// place appends where and when the datagram was seen, and which way it went.
+// place appends the frame, time and direction of the datagram.
 func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 	d := r.Datagram
 	if d == nil {
@@ -209,11 +210,11 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 	return append(dst, e.at...)
 }
 
-// members appends those of some members that the record has.
+// members appends the members that the record has.
 func (e *Encoder) members(dst []byte, all []*member, r *dissect.Record) []byte {
 	for _, m := range all {
 		switch {
-		case m.bare: // the most frequent
+		case m.bare: // the most frequent case
 			if v, ok := m.Int(r, 0); ok {
 				dst = display.AppendInt(append(dst, m.begin...), v)
 			}
@@ -224,8 +225,8 @@ func (e *Encoder) members(dst []byte, all []*member, r *dissect.Record) []byte {
 	return dst
 }
 
-// object makes an object of the members from one place on: the comma before the
-// first becomes its brace.
+// object turns the members from an offset on into an object. It replaces the
+// first comma by a brace.
 func object(dst []byte, from int) []byte {
 	if len(dst) == from {
 		dst = append(dst, 0)
@@ -234,7 +235,7 @@ func object(dst []byte, from int) []byte {
 	return append(dst, '}')
 }
 
-// AppendKey appends the value of a key that the record has.
+// AppendKey appends the value of a key. The record must have the key.
 func (e *Encoder) AppendKey(dst []byte, k *key.Key, r *dissect.Record) []byte {
 	for _, all := range e.groups {
 		if i := slices.IndexFunc(all, func(m *member) bool { return m.Key == k }); i >= 0 {
@@ -247,7 +248,7 @@ func (e *Encoder) AppendKey(dst []byte, k *key.Key, r *dissect.Record) []byte {
 // value appends the value of a member.
 func (e *Encoder) value(dst []byte, m *member, r *dissect.Record) []byte {
 	switch {
-	case m.Type == key.Int && !m.List: // the frequent ones come first
+	case m.Type == key.Int && !m.List: // frequent cases come first
 		v, _ := m.Int(r, 0)
 		return display.AppendInt(dst, v)
 	case m.Type == key.Time:
@@ -278,7 +279,7 @@ func (e *Encoder) value(dst []byte, m *member, r *dissect.Record) []byte {
 	return e.list(dst, m, r)
 }
 
-// AppendValues appends the values of a key of the elements of a list.
+// AppendValues appends the values of a key for all elements of a list.
 func (e *Encoder) AppendValues(dst []byte, k *key.Key, r *dissect.Record) []byte {
 	return e.list(dst, &member{Key: k}, r)
 }
@@ -302,7 +303,7 @@ func (e *Encoder) list(dst []byte, m *member, r *dissect.Record) []byte {
 	}
 }
 
-// item appends value i of a key.
+// item appends the value of a key with index i.
 func (e *Encoder) item(dst []byte, k *key.Key, r *dissect.Record, i int) []byte {
 	it, _ := k.Item(e.text[:0], r, i)
 	if it.Text != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode/display"
 )
 
-// Write writes values as package encoding/json does, each on a line of its own.
-// Control characters, and those that change the direction of writing, are \u
-// escapes, as in all JSON of the program.
+// Write writes values as package encoding/json does, each on its own line. It
+// escapes control characters and characters that change the writing direction
+// with \u, as in all JSON of the program.
 func Write[T any](w io.Writer, all ...T) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -23,7 +23,7 @@ func Write[T any](w io.Writer, all ...T) error {
 			return err
 		}
 	}
-	for _, r := range b.String() { // encoding/json writes no bytes that are not UTF-8
+	for _, r := range b.String() { // encoding/json always writes valid UTF-8
 		if unicode.IsGraphic(r) || r == '\n' {
 			safe = utf8.AppendRune(safe, r)
 		} else {

@@ -7,7 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// MeasureType is the type that the JSON of measured figures is made of.
+// MeasureType is the type of the object that [Measure] writes.
 var MeasureType = reflect.TypeFor[figures]()
 
 type figures struct {
@@ -34,7 +34,7 @@ func Measure(w io.Writer, h *measure.Habits) error {
 		}
 		switch f.Unit {
 		case "":
-		case "bytes": // only the largest
+		case "bytes": // only the largest value
 			v.Max = &f.Max
 		case "copies":
 			v.Median = &f.Median

@@ -14,18 +14,18 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// A Model writes the match model, and other structs, by their columns.
+// A Model writes the match model, and other structs with columns.
 type Model struct {
-	Output  string              // such as match.JSON
-	Without []string            // columns that are left out, in all structs
-	Plain   bool                // texts are as in all other JSON, not as package encoding/json has them
-	Text    func(string) string // changes texts; may be nil
+	Output  string              // kind of output, such as match.JSON
+	Without []string            // columns that are not written, in all structs
+	Plain   bool                // write text as in all other JSON of the program, not like package encoding/json
+	Text    func(string) string // changes texts, may be nil
 
-	match   *match.Match // of the items
+	match   *match.Match // match that contains the items
 	columns map[reflect.Type][]match.Column
 }
 
-// write writes a value by its JSON columns on one line.
+// write writes the JSON columns of a value on one line.
 func write(w io.Writer, v any) error { return (&Model{Output: match.JSON, Plain: true}).write(w, v) }
 
 // write writes a value on one line.
@@ -34,15 +34,16 @@ func (w *Model) write(to io.Writer, v any) error {
 	return err
 }
 
-// Append appends a value: a struct with columns, or a pointer to it.
+// Append appends a struct with columns, or a pointer to one.
 func (w *Model) Append(dst []byte, v any) []byte {
 	w.columns = map[reflect.Type][]match.Column{}
 	return w.value(dst, reflect.ValueOf(v), &match.Column{})
 }
 
-// Parts takes a match apart: a struct of its own columns, which v is or points to. list
-// is told how many items a list of structs has, and returns the first one that item
-// wants. value gets each column that is no such list. They may not keep the text.
+// Parts calls a function for each column of v, which is a struct with columns
+// or a pointer to one. For a list of structs it calls list with the number of
+// items. The function list returns the index of the first item to pass to item.
+// For other columns Parts calls value. The functions must not keep the text.
 func (w *Model) Parts(m *match.Match, v any, value func(name string, text []byte), list func(name string, n int) (from int), item func(name string, i int, text []byte)) {
 	if w.columns == nil {
 		w.columns = map[reflect.Type][]match.Column{}
@@ -68,7 +69,8 @@ func (w *Model) Parts(m *match.Match, v any, value func(name string, text []byte
 	}
 }
 
-// AppendItem appends a struct of a match: as an object, or as a row of its values.
+// AppendItem appends a struct of a match as an object. If row is set, it
+// appends an array of its values.
 func (w *Model) AppendItem(dst []byte, m *match.Match, v any, row bool) []byte {
 	if w.columns == nil {
 		w.columns = map[reflect.Type][]match.Column{}
@@ -87,7 +89,7 @@ func (w *Model) of(t reflect.Type) []match.Column {
 	return all
 }
 
-// value appends a value of a column.
+// value appends the value of a column.
 func (w *Model) value(dst []byte, v reflect.Value, c *match.Column) []byte {
 	switch v.Kind() { //nolint:exhaustive // the model has no others
 	case reflect.Pointer:
@@ -99,7 +101,7 @@ func (w *Model) value(dst []byte, v reflect.Value, c *match.Column) []byte {
 	case reflect.String:
 		return w.text(dst, v.String())
 	case reflect.Map:
-		b, _ := json.Marshal(v.Interface()) // of numbers
+		b, _ := json.Marshal(v.Interface()) // numbers cannot fail
 		return append(dst, b...)
 	case reflect.Slice, reflect.Array:
 		dst = append(dst, '[')
@@ -125,8 +127,8 @@ func (w *Model) value(dst []byte, v reflect.Value, c *match.Column) []byte {
 	return strconv.AppendInt(dst, v.Int(), 10)
 }
 
-// object appends a struct as an object. Columns with a name such as messages.total
-// are members of an object.
+// object appends a struct as an object. Columns with a name such as
+// messages.total become members of a nested object.
 func (w *Model) object(dst []byte, v reflect.Value) []byte {
 	dst = append(dst, '{')
 	all, open := w.of(v.Type()), ""
@@ -196,8 +198,8 @@ func (w *Model) row(dst []byte, v reflect.Value) []byte {
 	return append(dst, ']')
 }
 
-// text appends a text as package encoding/json writes it: with <, > and & as
-// escapes, so that it can stand in a page.
+// text appends a text in the format of package encoding/json. It escapes <, >
+// and &, so that the text can be part of an HTML page.
 func (w *Model) text(dst []byte, s string) []byte {
 	if w.Text != nil {
 		s = w.Text(s)
@@ -205,11 +207,11 @@ func (w *Model) text(dst []byte, s string) []byte {
 	if w.Plain {
 		return display.AppendString(dst, s)
 	}
-	b, _ := json.Marshal(s) // a text cannot fail
+	b, _ := json.Marshal(s) // strings cannot fail
 	return append(dst, b...)
 }
 
-// round rounds a number. One that JSON does not have becomes 0.
+// round rounds a number. Infinity and NaN, which JSON lacks, become 0.
 func round(x float64, digits int) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

@@ -1,11 +1,10 @@
-// Not part of the library: package ndjson renders records as JSON, one object a
-// line, and counts as one object. docs/json.md describes both; keys that exist
-// do not change.
+// Not part of the library: package ndjson renders records as JSON, one object
+// on each line, and counts as one object. docs/json.md describes both. Existing
+// keys do not change.
 //
-// Lines are made by appending: fields are shown to a visitor that writes them
-// straight into the buffer, and a line without an error costs no allocation.
-// Every record makes one line of valid JSON, without control characters for a
-// terminal.
+// A visitor appends the fields directly to the buffer, so that a line without
+// an error needs no allocation. Every record becomes one line of valid JSON
+// without terminal control characters.
 package ndjson
 
 import (
@@ -16,16 +15,16 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Schema is the number of the description in docs/json.md. It counts changes
-// that break scripts.
+// Schema is the version of docs/json.md. It increases with changes that break
+// scripts.
 const Schema = 2
 
-// Options choose the contents of lines.
+// Options control the contents of lines.
 type Options struct {
-	Payload   bool      // the complete game payload as hex
-	NoCapture bool      // records are of no capture: no frame, times and addresses
-	Live      bool      // write every line at once
-	Start     time.Time // origin of rel; the first record if it is zero
+	Payload   bool      // write the complete game payload in hexadecimal
+	NoCapture bool      // the records do not come from a capture: write no frame, times and addresses
+	Live      bool      // write each line without delay
+	Start     time.Time // origin of rel, zero for the first record
 }
 
 // A Sink writes a line for each record.
@@ -39,8 +38,8 @@ func New(w io.Writer, o Options) *Sink {
 	return &Sink{lines: report.NewLines(w, o.Live), enc: NewEncoder(o)}
 }
 
-// SetStart sets the time that rel counts from. It is for callers who learn the
-// time of the first frame only when they have read it.
+// SetStart sets the origin of rel. It is for callers who learn the time of the
+// first frame only by reading it.
 func (s *Sink) SetStart(t time.Time) { s.enc.start, s.enc.at = t, nil }
 
 // Record writes the line of r.

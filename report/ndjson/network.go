@@ -20,7 +20,7 @@ type network struct {
 
 type networkLink struct {
 	*measure.Link
-	measure.Class               // of both
+	measure.Class               // both directions together
 	Data          measure.Class `json:"data"`
 	Control       measure.Class `json:"control"`
 	Acks          int64         `json:"acks"`
@@ -49,8 +49,8 @@ type networkLimit struct {
 	GivenUp int64 `json:"given_up"`
 }
 
-// Network writes the measurements as one object on one line. Texts are changed by a
-// function, which may be nil.
+// Network writes the measurements as one object on one line. The function text
+// changes texts and may be nil.
 func Network(w io.Writer, m *measure.Meter, text func(string) string) error {
 	g := m.GivenUp()
 	out := network{Limits: networkLimits{

@@ -16,13 +16,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Parsed is a record as JSON, on its way back to bytes.
+// Parsed is a record in JSON that is to be converted to bytes.
 type Parsed struct {
 	object  map[string]any
 	catalog *decode.Catalog
 }
 
-// Parse reads the object of one line. Its messages are those of a catalogue.
+// Parse parses the object on one line. The catalogue defines its messages.
 func Parse(text []byte, c *decode.Catalog) (Parsed, error) {
 	l := Parsed{catalog: c}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -50,16 +50,17 @@ func Parse(text []byte, c *decode.Catalog) (Parsed, error) {
 	return l, nil
 }
 
-// repeatedKey returns the path of the first key that an object of valid JSON has twice,
-// "" if there is none. Readers of JSON differ in which of the values they take.
+// repeatedKey returns the path of the first key that is repeated in an object
+// of valid JSON, or "" if there is none. JSON parsers differ in which of the
+// values they use.
 func repeatedKey(text []byte) string {
 	type level struct {
 		keys map[string]bool // nil in an array
-		key  string          // the current one
-		want bool            // a key comes next
+		key  string          // current key
+		want bool            // the next token is a key
 	}
 	var stack []level
-	value := func() { // a value is complete
+	value := func() { // called after a complete value
 		if n := len(stack); n > 0 && stack[n-1].keys != nil {
 			stack[n-1].want = true
 		}
@@ -100,8 +101,8 @@ func repeatedKey(text []byte) string {
 	}
 }
 
-// Part returns the index of the message in its datagram; ok is false if the line
-// does not tell it.
+// Part returns the index of the message in its datagram. If the line does not
+// contain it, ok is false.
 func (l Parsed) Part() (n int, ok bool) {
 	if l.object["msg"] == nil || l.object["peer"] == nil {
 		return 0, false
@@ -110,7 +111,7 @@ func (l Parsed) Part() (n int, ok bool) {
 	return n, err == nil
 }
 
-// Peer returns the peer id of the sender.
+// Peer returns the peer ID of the sender.
 func (l Parsed) Peer() (uint8, error) {
 	n, err := l.number("peer", 0xFF)
 	return uint8(n), err
@@ -119,7 +120,7 @@ func (l Parsed) Peer() (uint8, error) {
 // Whole reports whether the line has the header of a transport message.
 func (l Parsed) Whole() bool { return l.object["kind"] != nil }
 
-// number returns a number from 0 to most, 0 if there is none.
+// number returns a number from 0 to most, or 0 if the key is absent.
 func (l Parsed) number(key string, most uint64) (int, error) { return number64(l.object, key, most) }
 
 func number64(object map[string]any, key string, most uint64) (int, error) {
@@ -134,19 +135,19 @@ func number64(object map[string]any, key string, most uint64) (int, error) {
 	return 0, fmt.Errorf("%s: not a whole number from 0 to %d", key, most)
 }
 
-// text returns a string, "" if there is none.
+// text returns a string, or "" if the key is absent.
 func (l Parsed) text(key string) string {
 	s, _ := l.object[key].(string)
 	return s
 }
 
-// has reports whether a key is true.
+// has reports whether the value of a key is true.
 func (l Parsed) has(key string) bool {
 	b, _ := l.object[key].(bool)
 	return b
 }
 
-// residue returns the bytes that were not decoded.
+// residue returns the bytes that are not decoded.
 func (l Parsed) residue() ([]byte, error) {
 	b, err := hex.DecodeString(l.text("residue"))
 	if _, ok := l.object["residue"].(string); err != nil || !ok && l.object["residue"] != nil {
@@ -155,7 +156,7 @@ func (l Parsed) residue() ([]byte, error) {
 	return b, nil
 }
 
-// absent tells why there are no bytes.
+// absent returns the error for a line without bytes.
 func (l Parsed) absent() error {
 	switch {
 	case l.text("status") == "pending":
@@ -166,10 +167,11 @@ func (l Parsed) absent() error {
 	return errors.New("the line has neither fields nor residue")
 }
 
-// Payload returns the game message, opcode first.
+// Payload returns the game message, starting with the opcode.
 func (l Parsed) Payload() ([]byte, error) { return l.payload(-1) }
 
-// payload returns the game message, which is size bytes long if that is known.
+// payload returns the game message. The size is its length in bytes, or
+// negative if that is unknown.
 func (l Parsed) payload(size int) ([]byte, error) {
 	if l.object["opcode"] == nil && l.object["name"] == nil {
 		if l.Whole() && l.text("kind") != transport.Standard.Kind() {
@@ -225,8 +227,8 @@ func (l Parsed) names() (all []string) {
 	return all
 }
 
-// fields returns the fields of the first of several messages that the values
-// fill, in the sender's dialect if it can be: of size bytes if any has them.
+// fields returns the encoded fields of the first spec that the values fit. It
+// prefers specs of the sender's dialect, and encodings with size bytes.
 func (l Parsed) fields(specs []*decode.Spec, op decode.Opcode, size int) (fields []byte, err error) {
 	values, ok := l.object["fields"].(map[string]any)
 	if !ok {
@@ -266,7 +268,7 @@ func (l Parsed) fields(specs []*decode.Spec, op decode.Opcode, size int) (fields
 	return nil, err
 }
 
-// Message returns the transport message, header first.
+// Message returns the transport message, starting with its header.
 func (l Parsed) Message() ([]byte, error) {
 	if !l.Whole() {
 		return nil, errors.New("kind: missing; add it, or give --as payload if the line is only a game message")
@@ -301,7 +303,7 @@ func (l Parsed) Message() ([]byte, error) {
 }
 
 // header returns the header of the transport message, and the size of the
-// message as the line tells it.
+// message according to the line.
 func (l Parsed) header() (h transport.Header, size int, err error) {
 	get := func(object map[string]any, key string, most uint64) int {
 		n, e := number64(object, key, most)
@@ -333,7 +335,7 @@ func (l Parsed) header() (h transport.Header, size int, err error) {
 	return h, size, err
 }
 
-// body returns the body of a transport message of its own.
+// body returns the body of a transport message that contains no game message.
 func (l Parsed) body(h *transport.Header, size int) ([]byte, error) {
 	rest, err := l.residue()
 	if err != nil || l.object["fields"] == nil {
@@ -347,7 +349,7 @@ func (l Parsed) body(h *transport.Header, size int) ([]byte, error) {
 		head = 2
 	}
 	var specs []*decode.Spec
-	for _, n := range []int{2, 1} { // the length of its body tells the two kinds of Connect apart
+	for _, n := range []int{2, 1} { // the length of the body distinguishes the two kinds of Connect
 		s := transport.SpecFor(&transport.Message{Header: *h, Body: make([]byte, n)})
 		if s != nil && !slices.Contains(specs, s) {
 			specs = append(specs, s)

@@ -46,7 +46,8 @@ type replayControl struct {
 	*result.Row
 }
 
-// A replayDifference is about a transport message or about a game message.
+// A replayDifference is a difference in a transport message or in a game
+// message.
 type replayDifference struct {
 	*result.Difference
 	Type   *transport.Type `json:"type>Frame,omitempty"`
@@ -83,7 +84,7 @@ type replayInvariant struct {
 	Text    string `json:"text"`
 }
 
-// Replay writes the comparison of a host as one object on one line.
+// Replay writes the comparison of a host's messages as one object on one line.
 func Replay(w io.Writer, r *result.Report) error {
 	out := replay{
 		Report: r, Mode: r.Game.Mode.String(), Mission: r.Game.Mission, System: r.Game.System, Players: r.Game.Players, Inputs: r.Inputs,
@@ -131,7 +132,7 @@ func replayCounts(list []*result.Count) (all []replayCount) {
 	return all
 }
 
-// opcodes returns which messages something is about.
+// opcodes returns the opcodes in a list of rows.
 func opcodes(list []*result.Row) (all []decode.Opcode) {
 	for _, row := range list {
 		if !row.Control {

@@ -7,8 +7,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// Session writes matches as one object on one line, with the flight of each ship if
-// tracks is set.
+// Session writes matches as one object on one line. If tracks is set, it
+// includes the flight of each ship.
 func Session(w io.Writer, all []*match.Match, o match.Evenings, tracks bool) error {
 	m := Model{Output: match.JSON}
 	if !tracks {

@@ -37,7 +37,8 @@ func Stats(w io.Writer, t *measure.Tally) error {
 	return write(w, out)
 }
 
-// hexCounts returns the counts that are not 0; keys are the indices as 0x9E.
+// hexCounts returns the counts that are not 0. The keys are indexes such as
+// 0x9E.
 func hexCounts(counts *[256]int64) map[string]int64 {
 	all := map[string]int64{}
 	for i, n := range counts {

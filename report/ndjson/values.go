@@ -10,8 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// appendSeconds appends d in seconds with the given number of digits after the
-// point.
+// appendSeconds appends d in seconds with the given number of decimals.
 func appendSeconds(dst []byte, d time.Duration, digits int8) []byte {
 	u := uint64(d)
 	if d < 0 {
@@ -21,10 +20,10 @@ func appendSeconds(dst []byte, d time.Duration, digits int8) []byte {
 	return report.AppendFraction(dst, uint32(u%1e9), digits)
 }
 
-// appendPairs appends the members of an object. A key that came before gets a
-// number: key, key_2, key_3.
+// appendPairs appends the members of an object. It adds a number to repeated
+// keys: key, key_2, key_3.
 func appendPairs(dst []byte, pairs iter.Seq2[wire.Untrusted, wire.Untrusted]) []byte {
-	seen := map[string]int{} // how often a key came
+	seen := map[string]int{} // number of times a key has occurred
 	first := true
 	for key, text := range pairs {
 		if !first {
@@ -38,7 +37,7 @@ func appendPairs(dst []byte, pairs iter.Seq2[wire.Untrusted, wire.Untrusted]) []
 	return dst
 }
 
-// unique returns key, or key with the first number that makes it new.
+// unique returns key, or key with the lowest number that makes it unique.
 func unique(seen map[string]int, key string) string {
 	name := key
 	for seen[name] > 0 {
