@@ -16,23 +16,24 @@ import (
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
-// unfinished is the folder for files that are being written. No pattern for
-// tables matches its files.
+// unfinished is the folder for files that are being written. Patterns for
+// tables do not match its files.
 const unfinished = ".unfinished"
 
-// locked is the file that a program locks while it changes what the folder has.
+// locked is the file that a program locks while it changes the folder.
 const locked = ".lock"
 
-// A folder holds tables: a folder for each, in which each part has a folder with
-// one file. A part is a capture, or a pack of several.
+// A folder contains tables. Each table has a folder, in which each part has a
+// folder with one file. A part has the rows of one capture, or of several in a
+// pack.
 type folder struct {
 	path string
-	ext  string // of the files: parquet or csv
+	ext  string // extension of the files: parquet or csv
 }
 
-// nameOf returns the name of a capture's partition: that of its file, without
-// the ending of a packed one. Characters other than letters, digits and a few
-// signs are written as in an URL.
+// nameOf returns the name of a capture's partition. It is the name of the
+// capture's file without the extension for compression. Characters other than
+// letters, digits and a few signs are escaped as in a URL.
 func nameOf(file string) string {
 	base := filepath.Base(file)
 	name := base
@@ -42,7 +43,7 @@ func nameOf(file string) string {
 		}
 	}
 	name = escape(name)
-	const most = 180 // bytes; many systems allow 255 for a name
+	const most = 180 // bytes, while many systems allow 255 for a name
 	if len(name) > most {
 		sum := sha256.Sum256([]byte(base))
 		name = fmt.Sprintf("%s-%x", strings.TrimRight(name[:most], "%0123456789ABCDEF"), sum[:8])
@@ -50,7 +51,7 @@ func nameOf(file string) string {
 	return name
 }
 
-// escape makes a text fit for the name of a folder.
+// escape escapes a text for the name of a folder.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -65,10 +66,11 @@ func escape(s string) string {
 	return b.String()
 }
 
-// Keys of the folders of parts: one column for all engines that read such names.
+// Keys of the folders of parts. Database engines that read such names see a
+// column with the key.
 const (
 	partKey = "part="
-	oldKey  = "capture=" // until schema 2, when files had no column of that name
+	oldKey  = "capture=" // used before schema 2, when files had no capture column
 )
 
 // partition returns the folder of a part of a table.
@@ -85,7 +87,7 @@ func (f *folder) file(table, part string) string {
 	return filepath.Join(f.partition(table, part), "part."+f.ext)
 }
 
-// csv reports whether the tables are text.
+// csv reports whether the tables are CSV.
 func (f *folder) csv() bool { return f.ext == "csv" }
 
 // open opens a file of a table.
@@ -96,36 +98,36 @@ func open(name string) (*os.File, tables.Part, error) {
 	}
 	info, err := r.Stat()
 	if err != nil {
-		_ = r.Close() // nothing was written
+		_ = r.Close() // it was opened only for reading
 		return nil, tables.Part{}, err
 	}
 	return r, tables.Part{ReaderAt: r, Size: info.Size()}, nil
 }
 
-// A draft is the set of tables of a capture until they are complete.
+// A draft is the set of tables of a capture while they are being written.
 type draft struct {
 	*folder
 	capture string
 	temp    string
-	names   []string // tables, in the order of their creation
+	names   []string // names of the tables, in the order of their creation
 }
 
-// prefixOf begins the names of a capture's drafts.
+// prefixOf returns the prefix of the names of a capture's drafts.
 func (f *folder) prefixOf(capture string) string { return capture + "." + f.ext + "~" }
 
-// tidy removes the drafts of a capture that an earlier run left behind.
+// tidy removes the drafts of a capture that an earlier run has not removed.
 func (f *folder) tidy(capture string) {
 	all := filepath.Join(f.path, unfinished)
-	old, _ := os.ReadDir(all) // it may not be there
+	old, _ := os.ReadDir(all) // the folder may not exist
 	for _, o := range old {
 		if strings.HasPrefix(o.Name(), f.prefixOf(capture)) {
-			_ = os.RemoveAll(filepath.Join(all, o.Name())) // not worth an error
+			_ = os.RemoveAll(filepath.Join(all, o.Name())) // a leftover file does not justify an error
 		}
 	}
-	_ = os.Remove(all) // unless others use it
+	_ = os.Remove(all) // fails if others use it
 }
 
-// begin makes a draft, in the place of those that an earlier run left behind.
+// begin makes a draft. It removes drafts that an earlier run has not removed.
 func (f *folder) begin(capture string) (*draft, error) {
 	f.tidy(capture)
 	all := filepath.Join(f.path, unfinished)
@@ -137,7 +139,7 @@ func (f *folder) begin(capture string) (*draft, error) {
 		if err == nil {
 			return &draft{folder: f, capture: capture, temp: temp}, nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) || try > 100 { // another program may just have removed the empty folder
+		if !errors.Is(err, fs.ErrNotExist) || try > 100 { // another program may have just removed the empty folder
 			return nil, err
 		}
 	}
@@ -153,8 +155,8 @@ func (d *draft) create(table string) (io.WriteCloser, error) {
 	return f, nil
 }
 
-// plain names the folder in an error of a file of the draft, which is gone when
-// the error is read.
+// plain replaces a path of the draft in an error by the folder, since the draft
+// is removed before the user reads the error.
 func (d *draft) plain(err error) error {
 	p := (*fs.PathError)(nil)
 	switch {
@@ -168,12 +170,13 @@ func (d *draft) plain(err error) error {
 
 // discard removes the draft.
 func (d *draft) discard() {
-	_ = os.RemoveAll(d.temp)                         // the error that matters is known
-	_ = os.Remove(filepath.Join(d.path, unfinished)) // unless others use it
+	_ = os.RemoveAll(d.temp)                         // the first error is returned
+	_ = os.Remove(filepath.Join(d.path, unfinished)) // fails if others use it
 }
 
-// publish puts the files into their places. The row in the table of captures is
-// removed first and comes back last, so that it stands for all others.
+// publish moves the files to their places. It first removes the row in the
+// table of captures and adds it again last. Thus the row tells that all other
+// tables are complete.
 func (d *draft) publish() error {
 	if err := os.Remove(d.file(tables.Captures, d.capture)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -210,14 +213,14 @@ func (f *folder) files(part string) (all []string, err error) {
 		return n
 	}
 	more := add(part)
-	for n := 2; strings.HasPrefix(part, packName) && more > 0; n++ { // its rows with other columns are apart
+	for n := 2; strings.HasPrefix(part, packName) && more > 0; n++ { // rows with other columns are in separate files
 		more = add(fmt.Sprintf("%s~%d", part, n))
 	}
 	return all, nil
 }
 
-// tables returns the folders of the tables: those of messages are in one of their
-// own.
+// tables returns the folders of the tables. The tables of messages are in a
+// common folder.
 func (f *folder) tables() (all []string, err error) {
 	for _, in := range []string{f.path, filepath.Join(f.path, "messages")} {
 		dirs, err := os.ReadDir(in)
@@ -233,7 +236,7 @@ func (f *folder) tables() (all []string, err error) {
 	return all, nil
 }
 
-// whole reports whether each file of a part has its end.
+// whole reports whether all files of a part are complete.
 func (f *folder) whole(part string) bool {
 	all, err := f.files(part)
 	return err == nil && !slices.ContainsFunc(all, func(name string) bool {
@@ -241,12 +244,12 @@ func (f *folder) whole(part string) bool {
 		if err != nil {
 			return true
 		}
-		defer func() { _ = r.Close() }() // nothing was written
+		defer func() { _ = r.Close() }() // it was opened only for reading
 		return !p.Whole(f.csv())
 	})
 }
 
-// removeOthers removes the capture from the tables that it has no more.
+// removeOthers removes the capture from tables that it no longer has.
 func (d *draft) removeOthers() error {
 	all, err := d.files(d.capture)
 	if err != nil {
@@ -263,8 +266,8 @@ func (d *draft) removeOthers() error {
 	return nil
 }
 
-// removeFile removes a file of a table, if it is there, and its folder unless that
-// holds another form.
+// removeFile removes a file of a table if it exists. It also removes the folder
+// unless that contains a file in the other format.
 func removeFile(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -273,14 +276,13 @@ func removeFile(name string) error {
 	return nil
 }
 
-// digest returns the SHA-256 of a file in hexadecimal digits, and that of its first
-// bytes.
+// digest returns the SHA-256 of a file and of its first bytes, in hexadecimal.
 func digest(name string, first int64, stop func() bool) (sum, begin string, err error) {
 	r, err := os.Open(name)
 	if err != nil {
 		return "", "", cli.PlainPath(name, err)
 	}
-	defer func() { _ = r.Close() }() // nothing was written
+	defer func() { _ = r.Close() }() // it was opened only for reading
 	h := sha256.New()
 	buf := make([]byte, 1<<20)
 	for read := int64(0); !stop(); {
@@ -289,7 +291,7 @@ func digest(name string, first int64, stop func() bool) (sum, begin string, err 
 			part = buf[:min(int64(len(buf)), first-read)]
 		}
 		n, err := r.Read(part)
-		_, _ = h.Write(part[:n]) // it does not fail
+		_, _ = h.Write(part[:n]) // it never returns an error
 		if read += int64(n); read == first {
 			begin = hex.EncodeToString(h.Sum(nil))
 		}

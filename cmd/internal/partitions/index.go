@@ -19,10 +19,10 @@ import (
 type entry struct {
 	tables.Origin
 
-	part string // that has its rows
+	part string // part with the rows of the capture
 }
 
-// covers reports whether a capture has all of some files.
+// covers reports whether the capture has all of the files.
 func (e *entry) covers(files []tables.File) bool { return covers(e.Files, files) }
 
 func covers(all, some []tables.File) bool {
@@ -31,18 +31,18 @@ func covers(all, some []tables.File) bool {
 	})
 }
 
-// An index knows the captures in a folder.
+// An index lists the captures in a folder.
 type index struct {
 	*folder
 
 	mu     sync.Mutex
-	by     map[string]*entry   // by capture
+	by     map[string]*entry   // by name of the capture
 	having map[string][]*entry // by SHA-256 of a file
-	broken map[string]error    // of parts
-	taken  map[string]bool     // names of this run
+	broken map[string]error    // errors of parts
+	taken  map[string]bool     // names used in this run
 }
 
-// newIndex reads which captures the folder has. A folder that does not exist has
+// newIndex reads the captures in the folder. A folder that does not exist has
 // none.
 func (f *folder) newIndex() (*index, error) {
 	x := &index{folder: f, by: map[string]*entry{}, having: map[string][]*entry{}, broken: map[string]error{}, taken: map[string]bool{}}
@@ -59,7 +59,7 @@ func (f *folder) newIndex() (*index, error) {
 			continue
 		}
 		if _, err := os.Stat(f.file(tables.Captures, part)); err != nil {
-			continue // of another form
+			continue // a file in the other format
 		}
 		origins, err := f.origins(part)
 		if err != nil {
@@ -88,11 +88,12 @@ func (f *folder) origins(part string) ([]tables.Origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // nothing was written
+	defer func() { _ = r.Close() }() // it was opened only for reading
 	return tables.ReadOrigins(p, p.Size, f.csv())
 }
 
-// sizeOf returns the size of the only file of a capture, or -1.
+// sizeOf returns the size of the only file of a capture. It returns -1 if the
+// capture has several files.
 func (x *index) sizeOf(capture string) int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -102,11 +103,14 @@ func (x *index) sizeOf(capture string) int64 {
 	return -1
 }
 
-// claim gives a capture its name, and returns the captures that it replaces: those
-// whose files it has, the same recording when it was shorter, or with replace any
-// other in its place. begin is the SHA-256 of as many bytes of the file as the capture
-// of its name has. If it's the second capture of this name, the name gets a part of the
-// SHA-256, so that all programs with a share of the captures agree.
+// claim sets the name of a capture and returns the captures that it replaces.
+// These are captures whose files it has, and a shorter version of the same
+// recording. If replace is set, it also replaces any other capture with the
+// same name. The argument begin is the SHA-256 of the beginning of the file, as
+// long as the file of the existing capture with the name. If second is set, an
+// earlier capture of this run has the name. Then claim adds a part of the
+// SHA-256 to the name, so that several programs that share the work choose the
+// same names.
 func (x *index) claim(o *tables.Origin, begin string, second, replace bool) (old []*entry, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -143,8 +147,8 @@ func (x *index) claim(o *tables.Origin, begin string, second, replace bool) (old
 	return nil, errors.New("several files have this name; rename one")
 }
 
-// sharing returns the captures that have some of the files, in the order of their
-// names.
+// sharing returns the captures that have some of the files, in the order of
+// their names.
 func (x *index) sharing(files []tables.File) (all []*entry) {
 	for _, f := range files {
 		for _, e := range x.having[f.SHA256] {
@@ -157,9 +161,9 @@ func (x *index) sharing(files []tables.File) (all []*entry) {
 	return all
 }
 
-// find returns the capture that an argument of --remove names: one with the bytes of
-// this file, or if there is no such file, one with a file of this name. capture=NAME is
-// the name of a capture as the tables have it.
+// find returns the capture that an argument of --remove names: the capture with
+// the contents of this file, or if the file does not exist, with a file of this
+// name. An argument capture=NAME is the name of a capture in the tables.
 func (x *index) find(name string) (*entry, error) {
 	capture, byName := strings.CutPrefix(name, "capture=")
 	info, err := os.Stat(name)

@@ -15,36 +15,37 @@ import (
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
-// packName begins the names of packs. No capture's name has the character ~.
+// packName is the prefix of the names of packs. Names of captures never contain
+// the character ~.
 const packName = "pack~"
 
 // Limits of packs.
 const (
-	packBytes = 256 << 20 // a pack takes no more captures then
-	packMost  = 1000      // captures: each is a row group in each table
+	packBytes = 256 << 20 // from this size on, a pack takes no more captures
+	packMost  = 1000      // captures, each of which is a row group in each table
 	packSmall = packBytes / 4
 )
 
-// A move puts files of a draft into their places and removes parts. It's written
-// beside the files when all of them are there, so that a run that is killed before
-// its end is completed by the next one.
+// A move lists files of a draft to move to their places, and parts to remove.
+// It is written to the draft when all files are complete. If a run is killed
+// before the end of the move, the next run completes it.
 type move struct {
-	Drop  []string `json:"drop"`  // parts
-	Files []placed `json:"files"` // of tables, that of captures last
+	Drop  []string `json:"drop"`  // parts to remove
+	Files []placed `json:"files"` // files of tables, with the table of captures last
 }
 
 // placed is a file of a table.
 type placed struct {
-	File  string `json:"file"`  // in the draft
-	Table string `json:"table"` // its folder
+	File  string `json:"file"`  // path in the draft
+	Table string `json:"table"` // folder of the table
 	Part  string `json:"part"`
 }
 
-// moveFile holds the move in a draft.
+// moveFile is the name of the file that contains the move in a draft.
 const moveFile = "move.json"
 
-// repack makes one part of several, without some captures. Of a part without
-// captures nothing stays.
+// repack joins parts to one, without some captures. It removes parts without
+// captures.
 func (x *index) repack(parts []string, without map[string]bool) error {
 	kept, dropped := []*entry{}, map[string]bool{}
 	for _, part := range parts {
@@ -65,11 +66,11 @@ func (x *index) repack(parts []string, without map[string]bool) error {
 	if err := os.MkdirAll(temp, 0o777); err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(filepath.Join(x.path, unfinished)) }() // unless others use it
+	defer func() { _ = os.Remove(filepath.Join(x.path, unfinished)) }() // fails if others use it
 	m := move{Drop: parts}
 	if len(kept) > 0 {
 		if m.Files, err = x.pack(temp, pack, parts, func(capture string) bool { return !without[capture] }); err != nil {
-			_ = os.RemoveAll(temp) // the error that matters is known
+			_ = os.RemoveAll(temp) // the first error is returned
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (x *index) repack(parts []string, without map[string]bool) error {
 	return nil
 }
 
-// pack writes the tables of some parts as one into a draft.
+// pack joins the tables of some parts and writes them to a draft.
 func (x *index) pack(temp, pack string, parts []string, wanted func(capture string) bool) (all []placed, err error) {
 	byTable := map[string][]string{}
 	for _, part := range parts {
@@ -95,7 +96,7 @@ func (x *index) pack(temp, pack string, parts []string, wanted func(capture stri
 			return nil, err
 		}
 		for _, name := range files {
-			table, _ := filepath.Rel(x.path, filepath.Dir(filepath.Dir(name))) // it is below
+			table, _ := filepath.Rel(x.path, filepath.Dir(filepath.Dir(name))) // cannot fail, since the file is inside the folder
 			byTable[filepath.ToSlash(table)] = append(byTable[filepath.ToSlash(table)], name)
 		}
 	}
@@ -104,10 +105,10 @@ func (x *index) pack(temp, pack string, parts []string, wanted func(capture stri
 		if err != nil {
 			return nil, err
 		}
-		n := 0 // files with rows, which have numbers without gaps
+		n := 0 // number of files with rows, so that their numbers have no gaps
 		for i, names := range shapes {
 			to := placed{fmt.Sprintf("%s~%d", strings.ReplaceAll(table, "/", "~"), i), table, pack}
-			if n > 0 { // other columns, as of a mod's message
+			if n > 0 { // another file with other columns, as for a mod's message
 				to.Part = fmt.Sprintf("%s~%d", pack, n+1)
 			}
 			rows, err := x.packFile(filepath.Join(temp, to.File), names, wanted)
@@ -136,7 +137,7 @@ func (x *index) shapes(names []string) (all [][]string, err error) {
 			return nil, err
 		}
 		shape, err := p.Shape(x.csv())
-		_ = r.Close() // nothing was written
+		_ = r.Close() // it was opened only for reading
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -150,8 +151,8 @@ func (x *index) shapes(names []string) (all [][]string, err error) {
 	return all, nil
 }
 
-// packFile writes some files of a table as one. The files that it is made of go
-// next, so it has to be on the disk.
+// packFile joins some files of a table to one. It syncs the file to disk, since
+// the original files are removed afterwards.
 func (x *index) packFile(to string, names []string, wanted func(capture string) bool) (rows int64, err error) {
 	var parts []tables.Part
 	for _, name := range names {
@@ -159,7 +160,7 @@ func (x *index) packFile(to string, names []string, wanted func(capture string) 
 		if err != nil {
 			return 0, err
 		}
-		defer func() { _ = r.Close() }() // nothing was written
+		defer func() { _ = r.Close() }() // it was opened only for reading
 		parts = append(parts, p)
 	}
 	w, err := os.Create(to)
@@ -176,7 +177,7 @@ func (x *index) packFile(to string, names []string, wanted func(capture string) 
 	return rows, err
 }
 
-// write writes the move into a draft that is complete.
+// write writes the move to a complete draft.
 func (m *move) write(temp string) error {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -188,7 +189,7 @@ func (m *move) write(temp string) error {
 		return err
 	}
 	if _, err = w.Write(b); err == nil {
-		err = w.Sync() // what it drops goes next
+		err = w.Sync() // the parts in Drop are removed afterwards
 	}
 	if e := w.Close(); err == nil {
 		err = e
@@ -199,7 +200,8 @@ func (m *move) write(temp string) error {
 	return os.Rename(name+"~", name)
 }
 
-// finish completes the move of a draft, from wherever an earlier run left it.
+// finish completes the move of a draft. An earlier run may have done a part of
+// it.
 func (f *folder) finish(temp string) error {
 	b, err := os.ReadFile(filepath.Join(temp, moveFile))
 	if err != nil {
@@ -231,7 +233,7 @@ func (f *folder) finish(temp string) error {
 			return err
 		}
 		err := os.Rename(filepath.Join(temp, p.File), filepath.Join(to, "part."+f.ext))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it was moved before
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // otherwise the file was already moved
 			return err
 		}
 	}
@@ -241,7 +243,7 @@ func (f *folder) finish(temp string) error {
 // recover completes the moves of runs that were killed.
 func (f *folder) recover() error {
 	all := filepath.Join(f.path, unfinished)
-	drafts, _ := os.ReadDir(all) // it may not be there
+	drafts, _ := os.ReadDir(all) // the folder may not exist
 	for _, d := range drafts {
 		temp := filepath.Join(all, d.Name())
 		if !f.isPack(d) {
@@ -254,11 +256,11 @@ func (f *folder) recover() error {
 			return err
 		}
 	}
-	_ = os.Remove(all) // unless others use it
+	_ = os.Remove(all) // fails if others use it
 	return nil
 }
 
-// isPack reports whether a draft is of a pack in this form.
+// isPack reports whether a draft is a pack in the format of the folder.
 func (f *folder) isPack(d fs.DirEntry) bool {
 	return strings.HasPrefix(d.Name(), packName) && strings.HasSuffix(d.Name(), f.prefixOf(""))
 }
@@ -266,17 +268,17 @@ func (f *folder) isPack(d fs.DirEntry) bool {
 // forget removes packs that a killed run did not complete.
 func (f *folder) forget() {
 	all := filepath.Join(f.path, unfinished)
-	drafts, _ := os.ReadDir(all) // it may not be there
+	drafts, _ := os.ReadDir(all) // the folder may not exist
 	for _, d := range drafts {
 		if f.isPack(d) {
-			_ = os.RemoveAll(filepath.Join(all, d.Name())) // not worth an error
+			_ = os.RemoveAll(filepath.Join(all, d.Name())) // a leftover file does not justify an error
 		}
 	}
 }
 
-// replace removes captures that another one replaces, apart from one in the part of that:
-// publishing replaces it as a whole. Other programs may have moved them since the index
-// was read.
+// replace removes captures that another capture replaces. It skips a capture in
+// the part of the new one, since publishing replaces the whole part. Other
+// programs may have moved the captures since the index was read.
 func (x *index) replace(old []*entry, capture string) error {
 	if len(old) == 0 {
 		return nil
@@ -314,8 +316,8 @@ func (x *index) remove(all []*entry) error {
 	return nil
 }
 
-// compact makes packs of small parts. It returns how many captures it moved into
-// how many packs.
+// compact joins small parts to packs. It returns the number of captures that it
+// moved and the number of packs.
 func (x *index) compact() (captures, packs int, err error) {
 	inPart := map[string]int{}
 	for _, e := range x.by {
@@ -351,7 +353,7 @@ func (x *index) compact() (captures, packs int, err error) {
 	return captures, packs, flush()
 }
 
-// size returns how many bytes a part has.
+// size returns the size of a part in bytes.
 func (f *folder) size(part string) (n int64, err error) {
 	all, err := f.files(part)
 	for _, name := range all {

@@ -1,5 +1,6 @@
-// Package partitions writes the tables of captures into a folder that engines
-// read: Hive partitions, which are there whole or not at all.
+// Package partitions writes the tables of captures to a folder that database
+// engines can read. The tables are Hive partitions, each of which is either
+// complete or does not exist.
 package partitions
 
 import (
@@ -28,7 +29,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
-// memory is the amount for each worker above which the collector works harder.
+// memory is the number of bytes for each worker above which the garbage
+// collector works harder.
 const memory = 96 << 20
 
 // Flags are the flags of the command tables.
@@ -58,8 +60,8 @@ var (
 	errThere   = errors.New("already there")
 )
 
-// Run writes the tables of captures, or does what a flag says with those that are
-// there.
+// Run writes the tables of captures, or changes or prints existing tables if a
+// flag requests that.
 func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
 	on := folder{dir, f.Format.Value}
 	switch adds := !f.remove && !f.compact && f.views.Value == ""; {
@@ -101,8 +103,9 @@ func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
 	return w.run()
 }
 
-// lock waits until no other program changes what the folder has. Programs read captures
-// at the same time, and put the tables into their places one after the other.
+// lock waits until no other program changes the folder. Several programs can
+// read captures at the same time, but only one at a time moves its tables to
+// their places.
 func (f *folder) lock() (unlock func(), err error) {
 	unlock, err = filelock.Lock(filepath.Join(f.path, locked), func() {})
 	if err != nil {
@@ -111,7 +114,7 @@ func (f *folder) lock() (unlock func(), err error) {
 	return unlock, err
 }
 
-// exists reports whether there are tables, perhaps those of a run that was killed.
+// exists reports whether there are tables, including those of a killed run.
 func (f *folder) exists() bool {
 	for _, name := range []string{tables.Captures, unfinished} {
 		if _, err := os.Stat(filepath.Join(f.path, name)); err == nil {
@@ -121,15 +124,15 @@ func (f *folder) exists() bool {
 	return false
 }
 
-// abandon removes the folder unless there are tables in it.
+// abandon removes the folder if it has no tables.
 func (f *folder) abandon() {
 	if all, err := os.ReadDir(f.path); err == nil && len(all) == 1 && all[0].Name() == locked {
-		_ = os.Remove(filepath.Join(f.path, locked)) // the next run makes it anew
+		_ = os.Remove(filepath.Join(f.path, locked)) // the next run creates it again
 	}
-	_ = os.Remove(f.path) // unless others use it
+	_ = os.Remove(f.path) // fails if others use it
 }
 
-// enter completes what a killed run left, and reads which captures there are.
+// enter completes the work of a killed run, and reads the list of captures.
 func (f *folder) enter() (*index, error) {
 	if err := f.recover(); err != nil {
 		return nil, cli.Failed(cli.Plain(err))
@@ -141,7 +144,7 @@ func (f *folder) enter() (*index, error) {
 	return x, nil
 }
 
-// change removes captures, or joins small ones.
+// change removes captures, or joins small parts.
 func (f *Flags) change(s cli.Streams, on *folder, names []string) error {
 	if !on.exists() {
 		return cli.Failed(fmt.Errorf("%s: no tables in it", on.path))
@@ -181,7 +184,7 @@ func (f *Flags) change(s cli.Streams, on *folder, names []string) error {
 	return nil
 }
 
-// A shard is one of several parts of the work, as a flag.
+// A shard is the flag that selects a share of the work.
 type shard struct{ index, of int }
 
 // String implements pflag.Value.
@@ -205,10 +208,11 @@ func (s *shard) Set(text string) error {
 	return nil
 }
 
-// has reports whether a part of the work belongs to the shard.
+// has reports whether the shard includes the capture with an index.
 func (s *shard) has(i int) bool { return s.of == 0 || i%s.of == s.index }
 
-// options returns a text for the options that change the tables.
+// options returns a text that represents the options that change the contents
+// of tables.
 func (f *Flags) options() (string, error) {
 	var all []string
 	if f.Dialect.Value != "auto" {
@@ -243,30 +247,30 @@ type work struct {
 
 	mu       sync.Mutex
 	progress *cli.Progress
-	size     int64 // of all files
+	size     int64 // size of all files
 	read     atomic.Int64
 	frames   atomic.Int64
-	reported int // jobs with a written result
+	reported int // number of jobs whose results were reported
 }
 
 // A job is one capture: a file, or the parts of a recording.
 type job struct {
 	files   []string
-	name    string // in reports
-	second  bool   // an earlier capture has the name of its file
-	capture string // once it is known
+	name    string // name in reports
+	second  bool   // an earlier capture has a file with the same name
+	capture string // name of the capture, once it is known
 	size    int64
-	read    int64 // bytes
+	read    int64 // bytes read
 	frames  int
-	err     error // reason why it was not written, or errThere
+	err     error // the reason that it was not written, or errThere
 	damage  error
 	remarks []string
 	rows    map[string]int64
 	done    bool
 }
 
-// plan lists the captures of the shard, in the order of their first arguments. The
-// same bytes count once.
+// plan lists the captures of the shard, in the order of their first arguments.
+// Files with equal contents are listed once.
 func (w *work) plan(files []string) error {
 	at := map[string]int{}
 	var names []string
@@ -315,7 +319,7 @@ func (w *work) plan(files []string) error {
 	return nil
 }
 
-// run works on the captures, several at a time.
+// run processes the captures, several at a time.
 func (w *work) run() error {
 	n := w.Jobs
 	if n == 0 {
@@ -360,7 +364,7 @@ func (w *work) run() error {
 	return w.verdict()
 }
 
-// finish reports the captures that are done, in the order of the arguments.
+// finish reports the finished captures, in the order of the arguments.
 func (w *work) finish(j *job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -422,7 +426,7 @@ func (w *work) verdict() error {
 	return nil
 }
 
-// write writes the tables of a capture, unless they are there.
+// write writes the tables of a capture unless they exist.
 func (w *work) write(j *job) (err error) {
 	before, err := states(j.files)
 	if err != nil {
@@ -443,7 +447,7 @@ func (w *work) write(j *job) (err error) {
 	old, err := w.index.claim(&origin, begin, j.second, w.replace)
 	j.capture = origin.Capture
 	if errors.Is(err, errThere) {
-		w.folder.tidy(j.capture) // the run that wrote it may have been killed right after
+		w.folder.tidy(j.capture) // the run that wrote it may have been killed directly afterwards
 		return err
 	} else if err != nil {
 		return fmt.Errorf("%s: %w", j.files[0], err)
@@ -471,7 +475,7 @@ func (w *work) write(j *job) (err error) {
 	return d.plain(d.publish())
 }
 
-// states returns the sizes and times of files.
+// states returns the sizes and modification times of files.
 func states(names []string) (all []fs.FileInfo, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -486,13 +490,13 @@ func states(names []string) (all []fs.FileInfo, err error) {
 	return all, nil
 }
 
-// fill reads a capture into the files of a draft.
+// fill converts a capture to the files of a draft.
 func (w *work) fill(j *job, d *draft, origin tables.Origin) error {
 	src, err := capture.OpenAll(j.files, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	first, damage := src.Next()
 	c := tables.Capture{Name: filepath.Base(j.files[0]), Parts: len(j.files), Size: j.size, Version: cli.Version()}
 	sink := tables.NewSink(tables.Options{
@@ -526,7 +530,8 @@ func (w *work) fill(j *job, d *draft, origin tables.Origin) error {
 	return sink.WriteCapture(&c)
 }
 
-// all reads all datagrams. damage is the reason for the end of the file.
+// all reads all datagrams. The error damage is the reason for an early end of
+// the file.
 func (w *work) all(j *job, src *capture.Series, p *dissect.Pipeline, sink *tables.Sink, first *dissect.Datagram) (damage, err error) {
 	for b, end := range dissect.Batches(src, dissect.BatchOptions{First: first}) {
 		if end != nil {
@@ -543,7 +548,7 @@ func (w *work) all(j *job, src *capture.Series, p *dissect.Pipeline, sink *table
 	return nil, nil
 }
 
-// advance shows the progress.
+// advance updates the progress.
 func (w *work) advance(j *job, s capture.Stats) {
 	w.read.Add(s.BytesRead - j.read)
 	w.frames.Add(int64(s.Frames - j.frames))

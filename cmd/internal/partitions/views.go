@@ -10,7 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
-// printViews prints the views of a folder, which may be on object storage.
+// printViews prints the views for a folder, which may be in object storage.
 func (f *Flags) printViews(s cli.Streams, on *folder) error {
 	if on.csv() {
 		return errors.New("--views: for Parquet only; drop -T csv")
