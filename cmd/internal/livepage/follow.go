@@ -14,11 +14,11 @@ import (
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
-// moreThanKey is by how many bytes the changes of a match may exceed its last whole
-// entry before another one is written: viewers who come then need not read them all.
+// moreThanKey is the size in bytes of changes after which the whole match is
+// written again. New viewers then need not read all changes.
 const moreThanKey = 64 << 10
 
-// A follower makes entries of the changes of matches, for one view.
+// A follower makes entries for the changes of matches, for one view.
 type follower struct {
 	view    view
 	page    bool
@@ -27,22 +27,22 @@ type follower struct {
 	matches map[int]*followed
 }
 
-// followed is what viewers know of a match.
+// followed has what viewers know about a match.
 type followed struct {
 	values map[string]*known
 	lists  map[string]*list
 	round  int
-	key    int // bytes of the last whole entry
-	since  int // bytes of the changes since
+	key    int // size of the last whole entry in bytes
+	since  int // size of the changes since then in bytes
 }
 
-// known is what viewers know of a value.
+// known has what viewers know about a value.
 type known struct {
 	sum   uint64
-	round int // in which the value was there; 0 once viewers know that it's gone
+	round int // the last round in which the value existed, 0 once viewers know that it is gone
 }
 
-// newFollower returns the follower of a view.
+// newFollower returns the follower for a view.
 func newFollower(v view) *follower {
 	f := &follower{view: v, page: v&(pageOwner|pagePublic) != 0, public: v&(pagePublic|apiPublic) != 0, matches: map[int]*followed{}}
 	f.model.Output = match.JSON
@@ -59,13 +59,15 @@ func newFollower(v view) *follower {
 	return f
 }
 
-// hidden matches addresses in texts, such as the name of a player who hasn't said one.
+// hidden matches IP addresses in text. For example, a player without a name is
+// shown with the address.
 var hidden = regexp.MustCompile(`\d{1,3}(\.\d{1,3}){3}(:\d+)?|\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%\w]*\](:\d+)?`)
 
-// flightLists are lists that viewers get as flights, or from the recording.
+// flightLists are lists that are sent in flight entries, or are in the
+// recording.
 var flightLists = []string{"shots", "damage"}
 
-// follow returns an entry's text, nil if nothing changed.
+// follow returns the text of an entry, or nil if nothing has changed.
 func (f *follower) follow(index int, m *match.Match, over, sweep bool) (text []byte, k kind) {
 	s := f.matches[index]
 	if s == nil {
@@ -102,8 +104,8 @@ func (f *follower) follow(index int, m *match.Match, over, sweep bool) (text []b
 // forget forgets a match that has ended.
 func (f *follower) forget(index int) { delete(f.matches, index) }
 
-// changes returns the changes of a match as the members of an object that is open, nil
-// if there are none.
+// changes returns the changes of a match as the members of an open object. It
+// returns nil if there are none.
 func (f *follower) changes(s *followed, m *match.Match, sweep bool) []byte {
 	s.round++
 	var of any = m
@@ -161,7 +163,8 @@ func (f *follower) changes(s *followed, m *match.Match, sweep bool) []byte {
 	return append(append(values, lists...), "}}"...)
 }
 
-// public returns a match without chat, and without events that hold chat or addresses.
+// public returns a copy of a match without chat, and without events that
+// contain chat or addresses.
 func public(m *match.Match) *match.Match {
 	p := *m
 	p.Chat = nil
@@ -169,21 +172,22 @@ func public(m *match.Match) *match.Match {
 	return &p
 }
 
-// flights makes entries of what's long: flights, conditions, shots and connections.
+// flights makes entries for the long lists: flights, conditions, shots and
+// connections.
 type flights struct {
 	model   ndjson.Model
 	matches map[*match.Match]*flying
 }
 
-// flying is what viewers have of a match's flights.
+// flying has what viewers know about the flights of a match.
 type flying struct {
-	tracks     map[int]*rows // by life
+	tracks     map[int]*rows // by index of the life
 	conditions map[int]*list
 	shots      list
 	lines      []*line
 }
 
-// line is what viewers have of a connection.
+// line has what viewers know about a connection.
 type line struct {
 	address netip.AddrPort
 	points  list
@@ -202,7 +206,7 @@ func (f *flights) of(m *match.Match) *flying {
 	return s
 }
 
-// sample takes a sample of a flight.
+// sample adds a sample of a flight.
 func (f *flights) sample(m *match.Match, life int, s *match.Sample) {
 	of := f.of(m)
 	t := of.tracks[life]
@@ -213,7 +217,7 @@ func (f *flights) sample(m *match.Match, life int, s *match.Sample) {
 	t.add(func(dst []byte) []byte { return f.model.AppendItem(dst, m, s, true) })
 }
 
-// follow returns an entry's text, nil if nothing is new.
+// follow returns the text of an entry, or nil if there is nothing new.
 func (f *flights) follow(index int, m *match.Match, sweep bool) []byte {
 	s := f.of(m)
 	text := strconv.AppendInt([]byte(`{"match":`), int64(index), 10)
@@ -228,7 +232,7 @@ func (f *flights) follow(index int, m *match.Match, sweep bool) []byte {
 	return append(text, '}')
 }
 
-// flat looks at a list of n items.
+// flat updates the hashes of a list with n items.
 func flat(l *list, n int, all bool, appendItem func(dst []byte, i int) []byte) *list {
 	var text []byte
 	for i := l.begin(n, all); i < n; i++ {
@@ -274,7 +278,7 @@ func (f *flights) lines(dst []byte, s *flying, m *match.Match, sweep bool) []byt
 			s.lines = append(s.lines, &line{address: of.Address})
 		}
 		l := s.lines[i]
-		if l.address != of.Address { // another one has its place now
+		if l.address != of.Address { // another player now has this index
 			l.address = of.Address
 			l.points.forget()
 			sweep = true

@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// A view is what a kind of viewer gets.
+// A view is what a group of viewers can see.
 type view uint8
 
-// The views. The owner's have the present, the public ones lack chat and addresses.
+// The owner's view shows the match without delay. The public view lacks chat
+// and addresses.
 const (
 	pageOwner view = 1 << iota
 	pagePublic
@@ -23,60 +24,60 @@ const (
 	apiPublic
 )
 
-// A kind is what an entry of the journal is about.
+// A kind is the kind of a journal entry.
 type kind uint8
 
 // The kinds of entries.
 const (
-	whole  kind = iota // all of a match except its flights
-	final              // the same, after its end
-	change             // what changed of a match
-	flight             // flights, shots and connections that follow those before
+	whole  kind = iota // a complete match except its flights
+	final              // the same after the end of the match
+	change             // changes of a match
+	flight             // additional flights, shots and connections
 )
 
-// An entry is an increment of a match. Its text is a line of JSON.
+// An entry is an addition to a match. Its text is a line of JSON.
 type entry struct {
-	at    time.Duration // since the journal began
-	text  int           // bytes
+	at    time.Duration // time since the journal began
+	text  int           // size of the text in bytes
 	match int
 	views view
 	kind  kind
-	place int64 // of the entry in the file
+	place int64 // offset of the entry in the file
 }
 
 const (
 	headSize    = 8 + 4 + 4 + 1 + 1
-	mostJournal = 4 << 30 // bytes on disk: weeks of play
+	mostJournal = 4 << 30 // bytes on disk, enough for weeks
 )
 
-// next is the place of the entry after this one.
+// next returns the offset of the next entry.
 func (e *entry) next() int64 { return e.place + headSize + int64(e.text) }
 
 var errFull = fmt.Errorf("the live page has filled %d GiB of temporary files; restart the program", mostJournal>>30)
 
-// A journal is the history of all matches, in a file that nobody else can read. One
-// goroutine writes it, and each viewer reads it at a pace of its own: a slow viewer needs
-// no memory, and nobody waits for one. Entries never change.
+// A journal is the history of all matches, in a file that only the owner can
+// read. One goroutine writes it, and each viewer reads it at its own pace. A
+// slow viewer takes no memory and does not delay others. Entries never change.
 type journal struct {
 	file  *os.File
 	began time.Time
-	id    string // of this journal: no other one has it
+	id    string // unique ID of this journal
 
 	mu      sync.Mutex
 	size    int64
 	keys    []entry       // whole and final entries
-	begun   []int64       // by match, the place of its first entry
-	changed chan struct{} // closed with the next entry
+	begun   []int64       // by match, the offset of its first entry
+	changed chan struct{} // closed when the next entry is written
 }
 
 // newJournal returns an empty journal.
 func newJournal() (*journal, error) {
-	f, err := os.CreateTemp("", "bcdissect-live-*") // for its owner only
+	f, err := os.CreateTemp("", "bcdissect-live-*") // only the owner can read it
 	if err != nil {
 		return nil, err
 	}
 	if runtime.GOOS != "windows" {
-		_ = os.Remove(f.Name()) // its space is free when the program ends, however that is
+		_ = os.Remove(f.Name()) // frees the space however the program ends, on systems that can remove an open file
 	}
 	return &journal{file: f, began: time.Now(), id: rand.Text(), changed: make(chan struct{})}, nil
 }
@@ -120,15 +121,17 @@ func (j *journal) add(e entry, text []byte) error {
 	return nil
 }
 
-// extent returns the size of the journal, and a channel that is closed when it grows.
+// extent returns the size of the journal and a channel that is closed when the
+// journal grows.
 func (j *journal) extent() (size int64, changed <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.size, j.changed
 }
 
-// begins reports whether an entry begins or will begin at a place. Those who ask may lie:
-// inside of an entry they would find what isn't theirs.
+// begins reports whether an entry begins or will begin at an offset. Offsets
+// come from viewers, who may lie. At an offset inside an entry they could read
+// text that is not for them.
 func (j *journal) begins(place int64) bool {
 	j.mu.Lock()
 	size, keys := j.size, j.keys
@@ -149,7 +152,7 @@ func (j *journal) begins(place int64) bool {
 	return at == place
 }
 
-// at reads the entry at a place below the journal's size.
+// at reads the entry at an offset, which must be less than the journal's size.
 func (j *journal) at(place int64) (e entry, err error) {
 	var h [headSize]byte
 	if _, err := j.file.ReadAt(h[:], place); err != nil {
@@ -161,21 +164,22 @@ func (j *journal) at(place int64) (e entry, err error) {
 	}, nil
 }
 
-// text returns a reader of an entry's text.
+// text returns a reader for the text of an entry.
 func (j *journal) text(e *entry) *io.SectionReader {
 	return io.NewSectionReader(j.file, e.place+headSize, int64(e.text))
 }
 
-// A plan is what a viewer who knows nothing needs to know what the journal held at some
-// time.
+// A plan lists what a new viewer needs to know the contents of the journal at
+// some time.
 type plan struct {
-	keys    map[int]entry // by match, the last whole one
+	keys    map[int]entry // by match, the last whole entry
 	current int           // the last match, -1 if there is none
-	from    int64         // the first entry that may be needed
-	until   int64         // where the viewer goes on
+	from    int64         // offset of the first entry that may be needed
+	until   int64         // offset at which the viewer continues
 }
 
-// plan returns the plan of a view for entries that are at least so old.
+// plan returns the plan of a view for entries that are at least as old as the
+// delay.
 func (j *journal) plan(v view, delay time.Duration) (p plan, err error) {
 	horizon := time.Since(j.began) - delay
 	j.mu.Lock()
@@ -191,7 +195,7 @@ func (j *journal) plan(v view, delay time.Duration) (p plan, err error) {
 	for _, e := range p.keys {
 		p.until = max(p.until, e.next())
 	}
-	// The rest is found by looking at entries, of which there are few.
+	// The rest is found by reading entries, since there are few of them.
 	for p.until < size {
 		e, err := j.at(p.until)
 		if err != nil {
@@ -214,8 +218,8 @@ func (j *journal) plan(v view, delay time.Duration) (p plan, err error) {
 	return p, nil
 }
 
-// wants reports whether a viewer with this plan needs an entry, which is older than the
-// plan, for a match's state or for flights of the current match.
+// wants reports whether a viewer with this plan needs an older entry, for the
+// state of a match or for the flights of the current match.
 func (p *plan) wants(e *entry) bool {
 	switch e.kind {
 	case flight:

@@ -5,22 +5,22 @@ import (
 	"strconv"
 )
 
-// window is how many items at the end of a list are looked at each time. All are when a
-// sweep is due, and when a match ends.
+// window is the number of items at the end of a list that are checked each
+// time. All items are checked in a sweep and when a match ends.
 const window = 64
 
 var seed = maphash.MakeSeed()
 
-// A list remembers the items of a list by their hashes, and collects those that change.
+// A list stores hashes of the items of a list, and collects items that change.
 type list struct {
 	known []uint64
 	was   int
-	fresh bool   // viewers don't know that there is a list
-	text  []byte // the items that change, as members of an object
+	fresh bool   // viewers do not know the list yet
+	text  []byte // items that have changed, as members of an object
 }
 
-// begin begins to look at a list that has n items now. It returns the first one to look
-// at.
+// begin begins to check a list that has n items. It returns the index of the
+// first item to check.
 func (l *list) begin(n int, all bool) (from int) {
 	l.was = len(l.known)
 	l.known = l.known[:min(n, l.was)]
@@ -30,7 +30,7 @@ func (l *list) begin(n int, all bool) (from int) {
 	return max(0, len(l.known)-window)
 }
 
-// item looks at the next item.
+// item checks the next item.
 func (l *list) item(i int, text []byte) {
 	sum := maphash.Bytes(seed, text)
 	switch {
@@ -45,25 +45,25 @@ func (l *list) item(i int, text []byte) {
 	l.text = append(l.text, text...)
 }
 
-// end appends the change of the list as a member of the object that dst ends with.
+// end appends the changes of the list as a member of the open object in dst.
 func (l *list) end(dst []byte, name string) []byte {
 	if len(l.text) == 0 && l.was == len(l.known) && !l.fresh {
 		return dst
 	}
 	l.fresh = false
 	dst = append(strconv.AppendInt(append(member(dst, name), `{"length":`...), int64(len(l.known)), 10), l.text...)
-	l.text = nil // most lists never change again
+	l.text = nil // most lists never change again, so the memory is freed
 	return append(dst, '}')
 }
 
-// forget has all items count as new, though not their number.
+// forget makes all items count as changed. The number of items stays.
 func (l *list) forget() {
 	for i := range l.known {
 		l.known[i] = 0
 	}
 }
 
-// member begins a member of the object that dst ends with.
+// member begins a member of the open object in dst.
 func member(dst []byte, name string) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
@@ -73,7 +73,7 @@ func member(dst []byte, name string) []byte {
 
 // rows collects rows that are sent once and not kept.
 type rows struct {
-	n    int // sent, or waiting
+	n    int // number of rows sent or waiting
 	text []byte
 }
 
@@ -83,7 +83,7 @@ func (r *rows) add(of func(dst []byte) []byte) {
 	r.n++
 }
 
-// end appends the rows that wait as a member of the object that dst ends with.
+// end appends the waiting rows as a member of the open object in dst.
 func (r *rows) end(dst []byte, name string) []byte {
 	if len(r.text) == 0 {
 		return dst

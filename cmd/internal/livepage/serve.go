@@ -21,22 +21,23 @@ import (
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
-// Bounds of viewers.
+// Limits of viewers.
 const (
-	mostViewers = 256              // at once; others are refused
-	reserved    = 16               // of these for the owner: nobody else can take all places
-	stuck       = 10 * time.Second // after which a viewer that takes nothing is dropped
-	quiet       = 15 * time.Second // after which a viewer is told that the server is there
-	chunk       = 16 << 10         // bytes of memory of a viewer
+	mostViewers = 256              // viewers at the same time, and more are refused
+	reserved    = 16               // number of these that only the owner can use
+	stuck       = 10 * time.Second // timeout for a viewer that does not read
+	quiet       = 15 * time.Second // time without data after which a comment tells the viewer that the server is still there
+	chunk       = 16 << 10         // size of a viewer's buffer in bytes
 )
 
 //go:embed site
 var files embed.FS
 
-// policy is the content security policy of the pages: their own files, and nothing else.
+// policy is the content security policy of the pages. It allows only their own
+// files.
 const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'"
 
-// Handler returns the handler of all addresses.
+// Handler returns the handler for all paths.
 func (s *Server) Handler() http.Handler {
 	return site.Secure(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
@@ -55,7 +56,7 @@ func (s *Server) Handler() http.Handler {
 	}))
 }
 
-// serve answers a request for a page, or for what is in one.
+// serve answers a request for a page or for a part of one.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, name string, ofPage, ofAPI view, delay time.Duration) {
 	v := &viewer{server: s, w: w, out: http.NewResponseController(w), delay: delay, buffer: make([]byte, 0, chunk)}
 	v.hurry()
@@ -78,7 +79,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, name string, ofPa
 		v.file(r, name)
 	}
 	if err != nil && r.Context().Err() == nil {
-		panic(http.ErrAbortHandler) // a viewer must not take half for the whole
+		panic(http.ErrAbortHandler) // the viewer must not mistake a part for the whole
 	}
 }
 
@@ -102,7 +103,7 @@ func (v *viewer) file(r *http.Request, name string) {
 		text = string(b)
 	}
 	kind := mime.TypeByExtension(path.Ext(name))
-	if path.Ext(name) == ".js" { // the system's table may say something else
+	if path.Ext(name) == ".js" { // the system's table may have another type
 		kind = "text/javascript; charset=utf-8"
 	}
 	v.w.Header().Set("Content-Type", kind)
@@ -119,12 +120,13 @@ type viewer struct {
 	buffer []byte
 }
 
-// hurry drops the viewer unless it takes what follows soon.
+// hurry sets a deadline, after which the viewer is dropped.
 func (v *viewer) hurry() {
-	_ = v.out.SetWriteDeadline(time.Now().Add(stuck)) // a connection that has none ends otherwise
+	_ = v.out.SetWriteDeadline(time.Now().Add(stuck)) // a connection without deadlines ends in other ways
 }
 
-// admit has a viewer served, unless there are too many.
+// admit calls send to serve the viewer. If there are too many viewers, it
+// refuses the viewer.
 func (v *viewer) admit(r *http.Request, send func() error) error {
 	places := []chan struct{}{v.server.viewers}
 	if v.delay > 0 {
@@ -146,8 +148,7 @@ func (v *viewer) admit(r *http.Request, send func() error) error {
 	return send()
 }
 
-// each yields the entries that a viewer who knows nothing needs, and returns where it
-// goes on.
+// each calls yield with the entries that a new viewer needs.
 func (v *viewer) each(p *plan, yield func(e *entry) error) error {
 	for m := range p.current + 1 {
 		if e, ok := p.keys[m]; ok {
@@ -170,7 +171,7 @@ func (v *viewer) each(p *plan, yield func(e *entry) error) error {
 	return nil
 }
 
-// stream sends events until the viewer or the server goes.
+// stream sends events until the viewer disconnects or the server ends.
 func (v *viewer) stream(r *http.Request) error {
 	v.w.Header().Set("Content-Type", "text/event-stream")
 	p, err := v.server.journal.plan(v.view, v.delay)
@@ -195,14 +196,15 @@ func (v *viewer) stream(r *http.Request) error {
 			return err
 		}
 		if next == place && !v.wait(r, place) {
-			_, err := v.follow(place) // what was written before the server ended
+			_, err := v.follow(place) // entries written before the server ended
 			return errors.Join(err, v.flush())
 		}
 		place = next
 	}
 }
 
-// follow sends entries from a place on that are old enough, and returns the next place.
+// follow sends entries from an offset on that are old enough, and returns the
+// next offset.
 func (v *viewer) follow(place int64) (int64, error) {
 	j := v.server.journal
 	for size, _ := j.extent(); place < size; {
@@ -220,8 +222,8 @@ func (v *viewer) follow(place int64) (int64, error) {
 	return place, nil
 }
 
-// wait waits for the entry at a place, and until it is old enough. It reports false when
-// the viewer or the server goes.
+// wait waits until there is an entry at an offset and it is old enough. It
+// returns false if the viewer disconnects or the server ends.
 func (v *viewer) wait(r *http.Request, place int64) bool {
 	j := v.server.journal
 	size, changed := j.extent()
@@ -249,7 +251,7 @@ func (v *viewer) wait(r *http.Request, place int64) bool {
 	return true
 }
 
-// event sends an entry as an event. With its id, a viewer can go on after it.
+// event sends an entry as an event. With an ID, a viewer can resume after it.
 func (v *viewer) event(e *entry, id bool) error {
 	if id {
 		v.print("id: %s-%d\n", v.server.journal.id, e.next())
@@ -285,12 +287,12 @@ func (v *viewer) copy(e *entry) error {
 	}
 }
 
-// print adds to what is sent next.
+// print adds text to the buffer.
 func (v *viewer) print(format string, args ...any) {
 	v.buffer = fmt.Appendf(v.buffer, format, args...)
 }
 
-// flush sends what was printed. It fails if the viewer doesn't take it.
+// flush sends the buffer. It returns an error if the viewer does not read it.
 func (v *viewer) flush() error {
 	if len(v.buffer) == 0 {
 		return v.out.Flush()
@@ -332,15 +334,16 @@ func (v *viewer) flights(r *http.Request) error {
 	return errors.Join(err, v.flush())
 }
 
-// resume returns where a viewer goes on that had an event. The viewer may lie, and is not
-// to learn which entries begin behind until: those are too new.
+// resume returns the offset after a viewer's last event. The ID comes from the
+// viewer, who may lie. The viewer must not learn where entries after until
+// begin, since those are too new.
 func (s *Server) resume(id string, until int64) (place int64, ok bool) {
 	of, number, _ := strings.Cut(id, "-")
 	place, err := strconv.ParseInt(number, 10, 64)
 	return place, of == s.journal.id && err == nil && place <= until && s.journal.begins(place)
 }
 
-// A part is what an entry says of a match.
+// A part is what an entry contains about a match.
 type part struct {
 	Match  int
 	Whole  bool
@@ -379,7 +382,7 @@ func (v *viewer) document() error {
 	return errors.Join(err, v.flush())
 }
 
-// apply makes the changes of a part.
+// apply applies the changes of a part.
 func (p *part) apply(to map[string]any) {
 	for name, value := range p.Values {
 		if string(value) == "null" {

@@ -1,9 +1,11 @@
-// Package livepage serves the match page while the match is played: the page, an
-// overlay for streaming programs, and the matches as JSON and as server-sent events.
+// Package livepage serves the match page while the match is played: the page,
+// an overlay for streaming programs, and the matches as JSON and as server-sent
+// events.
 //
-// A [Server] folds records into matches, and writes what changes to a journal on disk.
-// Each viewer reads the journal at a pace of its own, so that neither the fold nor the
-// game waits for one. Viewers with the public address read only entries of a certain age.
+// A [Server] collects records into matches and writes changes to a journal on
+// disk. Each viewer reads the journal at its own pace, so that viewers delay
+// neither the server nor the game. Viewers of the public address see only
+// entries of a certain age.
 package livepage
 
 import (
@@ -19,26 +21,27 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Times between two looks at the matches. A sweep looks at all items of long lists.
+// Times between two checks of the matches. A sweep checks all items of long
+// lists.
 const (
 	tick     = 500 * time.Millisecond
-	sweeps   = 20          // ticks
-	rest     = 20          // times what a look takes, which grows with the match, until the next one
-	farewell = time.Second // for viewers to take the end
+	sweeps   = 20          // number of ticks between sweeps
+	rest     = 20          // pause after a check, as a multiple of the time it took, which grows with the match
+	farewell = time.Second // time for viewers to receive the end
 )
 
-// A Server serves the matches that its sink is told of.
+// A Server serves the matches in the records that its sink receives.
 type Server struct {
-	delay  time.Duration // of the public addresses; 0 if there are none
-	owner  string        // parts of addresses that nobody can guess
+	delay  time.Duration // delay of the public addresses, 0 if there are none
+	owner  string        // secret parts of the addresses
 	public string
 	say    func(format string, args ...any)
 
 	journal *journal
 	end     chan struct{}
 	ended   sync.WaitGroup
-	viewers chan struct{} // has an item for each
-	guests  chan struct{} // has an item for each with the public address
+	viewers chan struct{} // has an item for each viewer
+	guests  chan struct{} // has an item for each viewer of the public address
 
 	mu        sync.Mutex
 	story     *match.Builder
@@ -51,8 +54,9 @@ type Server struct {
 	broken    bool
 }
 
-// New returns a server whose public addresses show what is at least so old; without a
-// delay there are none. Errors that viewers cannot see are reported to say.
+// New returns a server whose public addresses show the match with a delay. If
+// the delay is 0, there are no public addresses. The function say reports
+// errors that viewers cannot see.
 func New(delay time.Duration, say func(format string, args ...any)) (*Server, error) {
 	j, err := newJournal()
 	if err != nil {
@@ -73,13 +77,14 @@ func New(delay time.Duration, say func(format string, args ...any)) (*Server, er
 	return s, nil
 }
 
-// begin begins with the matches of another recording, whose times count from origin.
+// begin begins the matches of another recording, whose times count from origin.
 func (s *Server) begin(origin time.Time) {
 	s.story = match.New(origin)
 	s.story.OnSample = s.flights.sample
 }
 
-// Address returns the address of the page on a server: the owner's, or the public one.
+// Address returns the URL of the owner's page or of the public page on the
+// server at an address.
 func (s *Server) Address(at netip.AddrPort, public bool) string {
 	token := s.owner
 	if public {
@@ -88,14 +93,14 @@ func (s *Server) Address(at netip.AddrPort, public bool) string {
 	return "http://" + site.Reachable(at).String() + "/" + token + "/"
 }
 
-// Close ends the server. Viewers have a moment to take what they don't have yet.
+// Close ends the server. Viewers have a moment to receive the last entries.
 func (s *Server) Close() error {
 	close(s.end)
 	s.ended.Wait()
 	late := time.After(farewell)
 	for range mostViewers {
 		select {
-		case s.viewers <- struct{}{}: // one has got all
+		case s.viewers <- struct{}{}: // a viewer has received everything
 		case <-late:
 			return s.journal.close()
 		}
@@ -103,8 +108,8 @@ func (s *Server) Close() error {
 	return s.journal.close()
 }
 
-// Sink returns a sink that tells the server of all records, and then the next one. It
-// begins another recording.
+// Sink returns a sink that passes all records to the server and then to the
+// sink next. It begins another recording.
 func (s *Server) Sink(next report.Sink, origin time.Time) report.Sink {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +127,7 @@ func (k *sink) Record(r *dissect.Record) error {
 	s := k.server
 	s.mu.Lock()
 	s.changed = true
-	_ = s.story.Record(r) // never fails
+	_ = s.story.Record(r) // it never returns an error
 	s.mu.Unlock()
 	return k.Sink.Record(r)
 }
@@ -131,7 +136,7 @@ func (k *sink) Record(r *dissect.Record) error {
 func (k *sink) Close() error {
 	s := k.server
 	s.mu.Lock()
-	_ = s.story.Close() // never fails
+	_ = s.story.Close() // it never returns an error
 	for _, m := range s.story.Matches() {
 		s.follow(m, true, true)
 	}
@@ -141,7 +146,7 @@ func (k *sink) Close() error {
 	return k.Sink.Close()
 }
 
-// keep looks at the matches until the end.
+// keep checks the matches regularly until the end.
 func (s *Server) keep() {
 	t := time.NewTimer(tick)
 	defer t.Stop()
@@ -156,7 +161,7 @@ func (s *Server) keep() {
 	}
 }
 
-// look writes what has changed since the last time.
+// look writes the changes since its last call.
 func (s *Server) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,12 +179,12 @@ func (s *Server) look() {
 	}
 }
 
-// follow writes what has changed of a match.
+// follow writes the changes of a match.
 func (s *Server) follow(m *match.Match, over, sweep bool) {
 	i, known := s.index[m]
 	if !known {
 		if s.matches == match.MaxMatches {
-			delete(s.flights.matches, m) // nobody will see them
+			delete(s.flights.matches, m) // no viewer will ask for them
 			return
 		}
 		i = s.matches
@@ -203,7 +208,7 @@ func (s *Server) follow(m *match.Match, over, sweep bool) {
 	}
 }
 
-// add writes an entry, unless that was impossible before.
+// add writes an entry, unless an earlier write failed.
 func (s *Server) add(e entry, text []byte) {
 	if s.broken {
 		return
