@@ -1,5 +1,5 @@
-// Package league reads a folder of recordings into a league's site, again and
-// again: what did not change is not read again.
+// Package league makes a league's site from a folder of recordings. It does not
+// read files again that have not changed.
 package league
 
 import (
@@ -21,53 +21,54 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// layout is the number of the cache's layout and of what is kept of a match. Another
-// number makes everything be read again, and so does another version of the program.
+// layout is the version of the cache's format and of the data kept for a match.
+// All recordings are read again if it differs, and also after an update of the
+// program.
 const layout = 1
 
-// A cache remembers what was read of a folder's files. It's a file of lines, each a
-// JSON object, which is replaced as a whole.
+// A cache stores what was read from the files in a folder. It is a file of
+// lines, each a JSON object. The file is always replaced as a whole.
 type cache struct {
-	dir     string // empty: nothing is kept
+	dir     string // empty to store nothing
 	files   map[string]*known
 	entries map[string]*entry
 	changed bool
 	saved   time.Time
 }
 
-// A known is a file with what tells that it did not change, and with what tells
-// which recording it is a part of.
+// A known is a file with properties that tell whether it has changed, and to
+// which recording it belongs.
 type known struct {
 	Size  int64
-	Time  int64  // of the last change, in nanoseconds
-	Print string // of the beginning and the end
+	Time  int64  // time of the last change, in nanoseconds
+	Print string // hash of the beginning and the end
 	Part  *dissect.Part
 
 	used bool
 }
 
-// An entry is what was read of a recording.
+// An entry is the data that was read from a recording.
 type entry struct {
 	Matches []league.Kept
-	Said    []string // about the recording
+	Said    []string // messages about the recording
 	Damaged bool
 	Failed  bool
 
-	line []byte // of the cache
+	line []byte // line in the cache
 	used bool
 }
 
-// A line is a line of the cache.
+// A line is a line in the cache.
 type line struct {
-	Version string `json:",omitempty"` // of the first line
-	Name    string `json:",omitempty"` // of a file
+	Version string `json:",omitempty"` // only in the first line
+	Name    string `json:",omitempty"` // name of a file
 	File    *known `json:",omitempty"`
-	Key     string `json:",omitempty"` // of a recording
+	Key     string `json:",omitempty"` // key of a recording
 	Entry   *entry `json:",omitempty"`
 }
 
-// openCache reads the cache of a folder. One of another version, or that is damaged, is
-// as good as none.
+// openCache reads the cache of a folder. If the cache is damaged or has another
+// version, it returns an empty cache.
 func openCache(folder, options string) *cache {
 	c := &cache{files: map[string]*known{}, entries: map[string]*entry{}, saved: time.Now()}
 	home, err := os.UserCacheDir()
@@ -83,15 +84,16 @@ func openCache(folder, options string) *cache {
 	return c
 }
 
-// version is what the first line of the cache has.
+// version returns the version in the first line of the cache.
 func version() string {
-	v, _ := json.Marshal(map[string]any{"layout": layout, "program": cli.Version()}) // two plain values
+	v, _ := json.Marshal(map[string]any{"layout": layout, "program": cli.Version()}) // cannot fail for these values
 	return string(v)
 }
 
 func (c *cache) path() string { return filepath.Join(c.dir, "read.ndjson") }
 
-// load reads the file. The matches of recordings are parsed when they are asked for.
+// load reads the file. It does not parse the matches of recordings, which find
+// does when they are needed.
 func (c *cache) load() {
 	clear(c.files)
 	clear(c.entries)
@@ -99,12 +101,12 @@ func (c *cache) load() {
 	if c.dir == "" || err != nil {
 		return
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // it was opened only for reading
 	r := bufio.NewReaderSize(f, 1<<16)
 	for n := 0; ; n++ {
 		text, err := r.ReadBytes('\n')
 		if err != nil {
-			return // the last line is whole, or there is none
+			return // an incomplete last line is ignored
 		}
 		if key, ok := keyOf(text); ok {
 			c.entries[key] = &entry{line: text}
@@ -120,14 +122,14 @@ func (c *cache) load() {
 	}
 }
 
-// keyOf returns the key of an entry's line without parsing the rest.
+// keyOf returns the key in an entry's line without parsing the rest.
 func keyOf(text []byte) (string, bool) {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"Key":"`))
 	key, _, cut := bytes.Cut(rest, []byte(`"`))
 	return string(key), ok && cut
 }
 
-// find returns what was read of a recording, nil if it was not.
+// find returns the data of a recording, or nil if the cache does not have it.
 func (c *cache) find(key string) *entry {
 	e := c.entries[key]
 	if e == nil {
@@ -142,11 +144,11 @@ func (c *cache) find(key string) *entry {
 	return l.Entry
 }
 
-// add adds what was read, and returns it as it will be found.
+// add adds the data of a recording, and returns it as find would.
 func (c *cache) add(key string, e *entry) *entry {
 	text, err := json.Marshal(&line{Key: key, Entry: e})
 	if err != nil {
-		return e // a number that JSON does not have
+		return e // it has a number that JSON does not support
 	}
 	c.entries[key] = &entry{line: append(text, '\n')}
 	c.changed = true
@@ -156,7 +158,8 @@ func (c *cache) add(key string, e *entry) *entry {
 	return e
 }
 
-// save writes what was used, if it isn't what was loaded. all keeps the rest, too.
+// save writes the entries that were used, if they differ from those loaded. If
+// all is set, it also keeps the other entries.
 func (c *cache) save(all bool) error {
 	c.saved = time.Now()
 	for _, f := range c.files {
@@ -170,7 +173,7 @@ func (c *cache) save(all bool) error {
 	}
 	var b bytes.Buffer
 	w := json.NewEncoder(&b)
-	_ = w.Encode(&line{Version: version()}) // a buffer takes everything
+	_ = w.Encode(&line{Version: version()}) // a buffer never returns an error
 	for name, f := range c.files {
 		if all || f.used {
 			if err := w.Encode(&line{Name: name, File: f}); err != nil {
@@ -183,8 +186,8 @@ func (c *cache) save(all bool) error {
 			_, _ = b.Write(e.line)
 		}
 	}
-	c.changed = all                                            // what isn't used is still to go
-	left, _ := filepath.Glob(filepath.Join(c.dir, ".draft-*")) // by runs that were killed
+	c.changed = all                                            // entries that were not used are still to be removed
+	left, _ := filepath.Glob(filepath.Join(c.dir, ".draft-*")) // drafts of runs that were killed
 	for _, name := range left {
 		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour {
 			_ = os.Remove(name) // the next run tries again
@@ -193,7 +196,8 @@ func (c *cache) save(all bool) error {
 	return replaceFile(c.dir, c.path(), b.Bytes(), 0o600)
 }
 
-// look returns what is known of a file, after its beginning and end were compared.
+// look returns the known properties of a file if its beginning and end have not
+// changed.
 func (c *cache) look(name, path string, info fs.FileInfo) (*known, error) {
 	print, err := fingerprint(path, info.Size())
 	if err != nil {
@@ -209,8 +213,8 @@ func (c *cache) look(name, path string, info fs.FileInfo) (*known, error) {
 	return &now, nil
 }
 
-// edge is how much of a file's beginning and end is compared: programs that copy files
-// with their times leave no other trace.
+// edge is the number of bytes compared at the beginning and the end of a file.
+// Programs that copy a file with its times leave no other sign of a change.
 const edge = 4096
 
 // fingerprint returns a hash of a file's beginning and end.
@@ -219,7 +223,7 @@ func fingerprint(name string, size int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // it was opened only for reading
 	h := sha256.New()
 	if _, err := io.CopyN(h, f, edge); err != nil && !errors.Is(err, io.EOF) {
 		return "", err
@@ -232,7 +236,8 @@ func fingerprint(name string, size int64) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:12]), nil
 }
 
-// replaceFile replaces a file as a whole. The draft is in a folder of the same system.
+// replaceFile replaces a file in one step. The folder for drafts must be on the
+// same file system.
 func replaceFile(drafts, name string, data []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(drafts, ".draft-*")
 	if err != nil {
@@ -249,7 +254,7 @@ func replaceFile(drafts, name string, data []byte, mode fs.FileMode) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error that matters is known
+		_ = os.Remove(f.Name()) // the first error is returned
 	}
 	return err
 }

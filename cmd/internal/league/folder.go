@@ -16,33 +16,34 @@ import (
 	site "github.com/bcdissect/bcdissect/report/league"
 )
 
-// endings are those of files with packets, apart from those of packed ones.
+// endings are the extensions of files with packets, without those for
+// compression.
 var endings = []string{".pcap", ".pcapng", ".cap", ".dmp", ".log"}
 
-// recordings lists the recordings in a folder and those within, without the site and
-// hidden folders, in the order of their names.
+// recordings lists the recordings in a folder and its subfolders by name. It
+// skips the site and hidden folders.
 func recordings(dir, without string) (names []string, infos []fs.FileInfo, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == dir:
 			return cli.PlainPath(dir, err)
-		case err != nil: // a file that has just gone, or a folder that can't be read
+		case err != nil: // the file has just been removed, or the folder cannot be read
 			return nil //nolint:nilerr // as one that is not there
 		case d.IsDir() && path != dir && (strings.HasPrefix(d.Name(), ".") || path == without):
 			return fs.SkipDir
 		case d.IsDir() || !hasPackets(path):
 			return nil
 		}
-		info, err := os.Stat(path) // of what a link leads to
+		info, err := os.Stat(path) // of the target of a link
 		if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			names, infos = append(names, path), append(infos, info)
 		}
-		return nil // without a file that has just gone
+		return nil // skip a file that has just been removed
 	})
 	return names, infos, err
 }
 
-// hasPackets reports whether a file's name is that of a recording.
+// hasPackets reports whether a file has the name of a recording.
 func hasPackets(name string) bool {
 	name = strings.ToLower(name)
 	for _, packed := range []string{".gz", ".zst"} {
@@ -57,16 +58,16 @@ const drafts = ".unfinished"
 // locked is the file that a run locks while it writes a site.
 const locked = ".lock"
 
-// A target is the folder of a site.
+// A target is the folder in which a site is written.
 type target struct {
 	dir     string
 	written map[string]bool
-	changed int    // files
-	close   func() // lets other runs write the site
+	changed int    // number of changed files
+	close   func() // allows other runs to write the site
 }
 
-// openTarget makes the folder of a site, or finds an old site in it, and waits until no
-// other run writes there.
+// openTarget creates the folder of a site, or opens a folder with an older
+// site. It waits until no other run writes there.
 func openTarget(dir string, say io.Writer) (*target, error) {
 	all, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +84,7 @@ func openTarget(dir string, say io.Writer) (*target, error) {
 	if err != nil {
 		return nil, cli.Failed(cli.PlainPath(dir, err))
 	}
-	_ = os.RemoveAll(filepath.Join(dir, drafts)) // of a run that was killed
+	_ = os.RemoveAll(filepath.Join(dir, drafts)) // left by a run that was killed
 	for _, sub := range []string{drafts, site.Matches, site.Players, site.Cards, site.Replays} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
 			t.close()
@@ -93,7 +94,7 @@ func openTarget(dir string, say io.Writer) (*target, error) {
 	return t, nil
 }
 
-// put writes a file of the site, unless it is there.
+// put writes a file of the site unless it already has these contents.
 func (t *target) put(name string, data []byte) error {
 	t.written[name] = true
 	path := filepath.Join(t.dir, filepath.FromSlash(name))
@@ -107,21 +108,21 @@ func (t *target) put(name string, data []byte) error {
 	return nil
 }
 
-// has reports whether the site has a file that never changes under its name.
+// has reports whether the site has a file whose contents never change.
 func (t *target) has(name string) bool {
 	_, err := os.Stat(filepath.Join(t.dir, filepath.FromSlash(name)))
 	return err == nil
 }
 
-// tidy removes the files of an earlier run that the site has no more.
+// tidy removes files of an earlier run that are no longer part of the site.
 func (t *target) tidy() {
 	for _, sub := range []string{site.Matches, site.Players, site.Cards, site.Replays} {
-		all, _ := os.ReadDir(filepath.Join(t.dir, sub)) // it's there
+		all, _ := os.ReadDir(filepath.Join(t.dir, sub)) // the folder exists
 		for _, e := range all {
 			if !t.written[sub+"/"+e.Name()] {
 				_ = os.Remove(filepath.Join(t.dir, sub, e.Name())) // the next run tries again
 			}
 		}
 	}
-	_ = os.Remove(filepath.Join(t.dir, drafts)) // it's empty
+	_ = os.Remove(filepath.Join(t.dir, drafts)) // the folder is empty
 }

@@ -23,18 +23,18 @@ import (
 	site "github.com/bcdissect/bcdissect/report/league"
 )
 
-// A poster posts matches to a webhook, each once. A file for each match says that it
-// was posted, or that a run has begun to.
+// A poster posts each match to a webhook once. A file for each match tells that
+// it was posted, or that a run has begun to post it.
 type poster struct {
-	address string // a secret: whoever has it can post
+	address string // a secret, since anybody who knows it can post
 	done    string // folder of these files
 	s       cli.Streams
 	stopped <-chan struct{}
 	client  *http.Client
-	wait    func(time.Duration) bool // false if the program is to end
+	wait    func(time.Duration) bool // returns false if the program is to end
 }
 
-// posted is the folder of the site for the names of matches that were posted.
+// posted is the folder of the site that contains the names of posted matches.
 const posted = ".posted"
 
 // newPoster reads the address of the webhook.
@@ -72,18 +72,18 @@ func newPoster(from string, s cli.Streams, out string) (*poster, error) {
 	return p, nil
 }
 
-// local reports whether a name is that of this computer.
+// local reports whether a host name is a name of this computer.
 func local(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// hopeless is after how many failures in a row no more posts are sent: then the webhook
-// has a fault, and not a match.
+// hopeless is the number of failures in a row after which no more posts are
+// sent. The reason is then in the webhook and not in a match.
 const hopeless = 3
 
-// all posts the matches that are settled and were not posted. A post that fails doesn't
-// keep back the later ones.
+// all posts the matches that are final and were not posted. If a post fails, it
+// continues with the next.
 func (p *poster) all(l *league.League) error {
 	if err := os.MkdirAll(p.done, 0o700); err != nil {
 		return cli.Failed(cli.PlainPath(p.done, err))
@@ -116,7 +116,7 @@ var (
 	errLater     = errors.New("run the command again later")
 )
 
-// was reports whether a match was posted, under any of its names.
+// was reports whether a match was posted under any of its names.
 func (p *poster) was(m *league.Match) bool {
 	for _, id := range append([]string{m.ID}, m.Also...) {
 		if _, err := os.Stat(filepath.Join(p.done, id)); err == nil {
@@ -126,8 +126,8 @@ func (p *poster) was(m *league.Match) bool {
 	return false
 }
 
-// one posts a match. The file is there before the post is sent, so that no other run
-// sends it, and neither does the next one if this one is killed.
+// one posts a match. It creates the file before it sends the post, so that no
+// other run sends the post again, even if this run is killed.
 func (p *poster) one(l *league.League, m *league.Match) error {
 	name := filepath.Join(p.done, m.ID)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -137,13 +137,13 @@ func (p *poster) one(l *league.League, m *league.Match) error {
 	if err != nil {
 		return cli.PlainPath(name, err)
 	}
-	_, _ = io.WriteString(f, "sending\n") // for people
+	_, _ = io.WriteString(f, "sending\n") // only for people who open the file
 	err = p.send(message(l, m))
 	switch {
 	case err == nil:
 		_, _ = io.WriteString(f, "sent\n")
 	case !errors.Is(err, errUnsure):
-		_ = os.Remove(name) // it was surely not posted
+		_ = os.Remove(name) // the match was certainly not posted
 	}
 	if e := f.Close(); err == nil {
 		err = e
@@ -151,17 +151,17 @@ func (p *poster) one(l *league.League, m *league.Match) error {
 	return err
 }
 
-// errUnsure says that nobody knows whether a match was posted.
+// errUnsure is the error if it is not known whether a match was posted.
 var errUnsure = errors.New("may have been posted or not; it will not be posted again")
 
-// tries is how often a post is sent, and patience how long a server may have the
-// program wait.
+// tries is the number of times a post is sent. maxWait is the longest time to
+// wait that a server may request.
 const (
-	tries    = 6
-	patience = 2 * time.Minute
+	tries   = 6
+	maxWait = 2 * time.Minute
 )
 
-// send sends a post until the server takes it.
+// send sends a post until the server accepts it.
 func (p *poster) send(body []byte) error {
 	pause := time.Second
 	for n := 1; ; n++ {
@@ -172,7 +172,7 @@ func (p *poster) send(body []byte) error {
 		if wait == 0 {
 			wait, pause = pause, 2*pause
 		}
-		if wait > patience {
+		if wait > maxWait {
 			return fmt.Errorf("%w, and asks to wait %v; %w", err, wait, errLater)
 		}
 		if !p.wait(wait) {
@@ -181,8 +181,9 @@ func (p *poster) send(body []byte) error {
 	}
 }
 
-// try sends a post. With an error it says how long to wait before the next one: 0 if
-// the server doesn't say, less if there is no use in it.
+// try sends a post. With an error it returns the time to wait before the next
+// attempt. The time is 0 if the server does not tell it, and negative if
+// another attempt is useless.
 func (p *poster) try(body []byte) (wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.address, bytes.NewReader(body))
 	if err != nil {
@@ -193,11 +194,11 @@ func (p *poster) try(body []byte) (wait time.Duration, err error) {
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-			return 0, errors.New("the server of the webhook can't be reached") // the error has the address
+			return 0, errors.New("the server of the webhook can't be reached") // the original error contains the secret address
 		}
 		return -1, errUnsure
 	}
-	defer func() { _ = resp.Body.Close() }() // it was read
+	defer func() { _ = resp.Body.Close() }() // the response was read
 	_, _ = io.CopyN(io.Discard, resp.Body, 1<<16)
 	switch code := resp.StatusCode; {
 	case code < 300:
@@ -209,7 +210,7 @@ func (p *poster) try(body []byte) (wait time.Duration, err error) {
 	}
 }
 
-// retryAfter reads how many seconds a server asks to wait.
+// retryAfter parses the number of seconds that a server requests to wait.
 func retryAfter(text string) time.Duration {
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds > 0 && seconds < 1e6) {
@@ -218,12 +219,12 @@ func retryAfter(text string) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// A post is what Discord's webhooks take.
+// A post is the body of a post to a Discord webhook.
 type post struct {
 	Content  string  `json:"content"`
 	Embeds   []embed `json:"embeds"`
 	Mentions struct {
-		Parse []string `json:"parse"` // nobody, whatever players call themselves
+		Parse []string `json:"parse"` // empty, so that names of players never notify anybody
 	} `json:"allowed_mentions"`
 }
 
@@ -243,7 +244,7 @@ type field struct {
 
 // Limits of Discord.
 const (
-	longest    = 180 // characters of a text; Discord takes 256, and 6000 in all texts
+	longest    = 180 // characters of a text, of which Discord accepts 256, and 6000 in all texts
 	mostFields = 25
 )
 
@@ -264,7 +265,7 @@ func message(l *league.League, m *league.Match) []byte {
 			break
 		}
 		name := plain(l.Players[p.Player].Name.String())
-		if strings.TrimSpace(name) == "" { // Discord refuses it
+		if strings.TrimSpace(name) == "" { // Discord rejects an empty name
 			name = "no name"
 		}
 		e.Fields = append(e.Fields, field{name, fmt.Sprintf("%d kills, %d deaths", p.Kills, p.Deaths), true})
@@ -272,16 +273,16 @@ func message(l *league.League, m *league.Match) []byte {
 	x.Embeds = []embed{e}
 	b, err := json.Marshal(x)
 	if err != nil {
-		return []byte(`{"content":""}`) // it can't fail: there are only texts
+		return []byte(`{"content":""}`) // cannot happen, since there are only strings
 	}
 	return b
 }
 
-// marks replaces what Discord takes for marks.
+// marks escapes characters that Discord would treat as markup.
 var marks = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`, "<", `\<`, "[", `\[`, "]", `\]`, "#", `\#`, "@", "@\u200b")
 
-// plain returns a text without marks. It cuts the text last: Discord counts what escapes
-// them, and refuses the whole post when one text is too long.
+// plain escapes markup in a text and then cuts it. Discord counts the escape
+// characters, and rejects the whole post if one text is too long.
 func plain(s string) string {
 	var b strings.Builder
 	room := longest

@@ -60,22 +60,22 @@ type run struct {
 	cache  *cache
 	target *target // nil for JSON
 	poster *poster // nil if nothing is posted
-	quiet  bool    // what was said about files before is not said again
+	quiet  bool    // do not report messages about files again
 
-	places  map[*match.Match]place // where a match was read
-	read    int                    // recordings
+	places  map[*match.Match]place // recording of each match
+	read    int                    // number of recordings read
 	groups  int
 	damaged error
 	failed  error
 }
 
-// A place is the match of a recording.
+// A place has the files and the key of the recording with a match.
 type place struct {
 	files []string
 	key   string
 }
 
-// Run makes the site of a folder.
+// Run makes the site for a folder.
 func (f *Flags) Run(s cli.Streams, dir string) error {
 	r, err := f.begin(s, dir)
 	switch {
@@ -109,7 +109,7 @@ func (f *Flags) begin(s cli.Streams, dir string) (*run, error) {
 	return r, err
 }
 
-// plainError returns the error without the path that a caller names.
+// plainError removes the path from an error, since the caller adds it.
 func plainError(err error) error {
 	if p := (*os.PathError)(nil); errors.As(err, &p) {
 		return p.Err
@@ -117,13 +117,13 @@ func plainError(err error) error {
 	return err
 }
 
-// exists reports whether a file is there.
+// exists reports whether a file exists.
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
 
-// readRules reads the league's file.
+// readRules reads the file with the league's rules.
 func (r *run) readRules() error {
 	name := r.rulesFile()
 	if r.rules == "" && !exists(name) {
@@ -138,7 +138,7 @@ func (r *run) readRules() error {
 	return err
 }
 
-// rulesFile returns the name of the league's file.
+// rulesFile returns the name of the file with the league's rules.
 func (r *run) rulesFile() string {
 	if r.rules != "" {
 		return r.rules
@@ -146,7 +146,8 @@ func (r *run) rulesFile() string {
 	return filepath.Join(r.dir, "league.toml")
 }
 
-// options returns a text for all that changes what is read of a recording.
+// options returns a text that represents all options that change the data read
+// from a recording.
 func (r *run) options() (string, error) {
 	text := fmt.Sprint(r.Dialect.Value, r.Clear(), r.OnPorts())
 	for _, name := range r.Defined {
@@ -160,7 +161,8 @@ func (r *run) options() (string, error) {
 	return text, nil
 }
 
-// once reads the folder and writes the site. Posting ends when stopped is closed.
+// once reads the folder and writes the site. It stops posting when stopped is
+// closed.
 func (r *run) once(stopped <-chan struct{}) error {
 	if err := r.readRules(); err != nil {
 		return err
@@ -200,13 +202,14 @@ func (r *run) once(stopped <-chan struct{}) error {
 	return nil
 }
 
-// grows reports whether a file is to be read later, because --watch has just seen it grow.
+// grows reports whether to read a file later, because it has changed recently
+// and --watch is set.
 func (r *run) grows(info fs.FileInfo) bool {
 	age := time.Since(info.ModTime())
 	return r.watch && age >= 0 && age <= still
 }
 
-// readAll returns the matches of the folder, each once.
+// readAll returns the matches of the folder without duplicates.
 func (r *run) readAll() ([]league.Kept, error) {
 	r.damaged, r.failed, r.read = nil, nil, 0
 	groups, looks, err := r.group()
@@ -230,7 +233,7 @@ func (r *run) readAll() ([]league.Kept, error) {
 		}
 		all = append(all, rec)
 	}
-	if err := r.cache.save(false); err != nil { // merging changes matches
+	if err := r.cache.save(false); err != nil { // save now, since merging changes the matches
 		return nil, cli.Failed(err)
 	}
 	var merged []league.Kept
@@ -240,7 +243,8 @@ func (r *run) readAll() ([]league.Kept, error) {
 	return merged, r.replays(merged)
 }
 
-// group finds the recordings, of one or more files each, and what is known of these.
+// group finds the recordings, which have one or more files, and the known
+// properties of the files.
 func (r *run) group() (groups [][]string, looks map[string]*known, err error) {
 	names, infos, err := recordings(r.dir, filepath.Clean(r.out))
 	if err != nil {
@@ -251,7 +255,7 @@ func (r *run) group() (groups [][]string, looks map[string]*known, err error) {
 	for i, name := range names {
 		within := r.relative(names[i : i+1])[0]
 		if r.grows(infos[i]) {
-			if k := r.cache.files[within]; k != nil { // it stays what it was
+			if k := r.cache.files[within]; k != nil { // a file that grows keeps its earlier properties
 				kept, looks[name], parts[name], k.used = append(kept, name), k, k.Part, true
 			}
 			continue
@@ -272,7 +276,7 @@ func (r *run) group() (groups [][]string, looks map[string]*known, err error) {
 	return groups, looks, nil
 }
 
-// relative returns the names of files within the folder.
+// relative returns the names of files relative to the folder.
 func (r *run) relative(files []string) (names []string) {
 	for _, name := range files {
 		if rel, err := filepath.Rel(r.dir, name); err == nil {
@@ -283,17 +287,18 @@ func (r *run) relative(files []string) (names []string) {
 	return names
 }
 
-// keyOfGroup names a recording by its files.
+// keyOfGroup returns a key for a recording that depends on its files.
 func keyOfGroup(names, files []string, looks map[string]*known) string {
 	h := sha256.New()
 	for i, name := range names {
 		k := looks[files[i]]
-		_, _ = fmt.Fprintf(h, "%s\x00%d %d %s\n", name, k.Size, k.Time, k.Print) // a hash takes everything
+		_, _ = fmt.Fprintf(h, "%s\x00%d %d %s\n", name, k.Size, k.Time, k.Print) // a hash never returns an error
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// entry returns what is known of a recording, which may have to be read.
+// entry returns the data of a recording. It reads the recording if the cache
+// does not have it.
 func (r *run) entry(key string, files []string) (*entry, error) {
 	e := r.cache.find(key)
 	fresh := e == nil
@@ -303,7 +308,7 @@ func (r *run) entry(key string, files []string) (*entry, error) {
 			return nil, err
 		}
 		e = r.cache.add(key, e)
-		const soon = 5 * time.Second // so that a run that is killed has not read for nothing
+		const soon = 5 * time.Second // interval of saving, so that a killed run loses little work
 		if r.read++; time.Since(r.cache.saved) > soon {
 			if err := r.cache.save(true); err != nil {
 				return nil, cli.Failed(err)
@@ -325,8 +330,8 @@ func (r *run) entry(key string, files []string) (*entry, error) {
 	return e, nil
 }
 
-// readOne reads a recording, and writes the replays of its matches: those that wanted
-// names, or all if it is nil.
+// readOne reads a recording and writes the replays of its matches with names in
+// wanted, or of all matches if wanted is nil.
 func (r *run) readOne(key string, files []string, wanted map[string]bool) (*entry, error) {
 	var said bytes.Buffer
 	s := r.s
@@ -368,19 +373,19 @@ func (r *run) readOne(key string, files []string, wanted map[string]bool) (*entr
 	return e, nil
 }
 
-// replayName names the data of a replay by all that it depends on, so that the file
-// never changes.
+// replayName returns a name for the data of a replay that depends on everything
+// that affects the contents. Thus a file with the name never changes.
 func (r *run) replayName(key string, i int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %t %t %s", key, i, r.rule.Addresses, r.rule.Chat, version()))
 	return hex.EncodeToString(sum[:8])
 }
 
-// replays reads the recordings again of which the site lacks the replay of a match.
+// replays reads recordings again if the site lacks the replay of a match.
 func (r *run) replays(all []league.Kept) error {
 	if r.target == nil || r.noReplay {
 		return nil
 	}
-	missing := map[string]map[string]bool{} // by key of the recording
+	missing := map[string]map[string]bool{} // names of matches, by key of the recording
 	files := map[string][]string{}
 	for i := range all {
 		file, p := site.ReplayFile(all[i].Replay), r.places[all[i].Match]
@@ -401,7 +406,7 @@ func (r *run) replays(all []league.Kept) error {
 	return nil
 }
 
-// known returns the names that matches have on the site.
+// known returns the names of matches on the existing site.
 func (r *run) known() map[string]string {
 	ids := map[string]string{}
 	if r.target == nil {
@@ -417,7 +422,7 @@ func (r *run) known() map[string]string {
 			Also []string `json:"also"`
 		} `json:"matches"`
 	}
-	_ = json.Unmarshal(b, &old) // without it, each match has the name that its recording gives
+	_ = json.Unmarshal(b, &old) // if this fails, each match gets the name from its recording
 	for _, m := range old.Matches {
 		for _, id := range append(m.Also, m.ID) {
 			ids[id] = m.ID

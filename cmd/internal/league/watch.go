@@ -10,30 +10,30 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// every is how often a folder is looked at.
+// every is the interval at which a folder is checked.
 const every = 2 * time.Second
 
-// still is for how long a recording must not have grown before --watch reads it:
-// reading a match that goes on would be in vain.
+// still is the time that a recording must not have grown before --watch reads
+// it. Reading a match that is still being played would be useless.
 const still = 10 * time.Second
 
-// Pauses before --watch tries to post again what was not posted.
+// Pauses before --watch tries again to post.
 const (
 	shortPause = time.Minute
 	longPause  = time.Hour
 )
 
-// A follower knows when the site is due.
+// A follower decides when to make the site again.
 type follower struct {
 	*run
 
-	seen   string        // the folder's state at the last time
-	failed string        // the last error, which isn't said again
-	pause  time.Duration // before posting again; 0 if everything was posted
-	due    time.Time     // for posting again
+	seen   string        // state of the folder at the last check
+	failed string        // last error, which is not reported again
+	pause  time.Duration // pause before posting again, 0 if everything was posted
+	due    time.Time     // time to post again
 }
 
-// follow makes the site anew whenever the folder changed.
+// follow makes the site whenever the folder has changed.
 func (r *run) follow() error {
 	interrupts := cli.NewInterrupts(r.s, 0, false)
 	defer interrupts.Close()
@@ -50,9 +50,9 @@ func (r *run) follow() error {
 	}
 }
 
-// look makes the site if the folder changed, or if it's time to post again. It returns an
-// error of the rules or of the command line when it looks for the first time, and one of
-// the folder at any time.
+// look makes the site if the folder has changed or if it is time to post again.
+// On the first call it returns errors of the rules and of the command line. On
+// every call it returns errors of the folder.
 func (f *follower) look(now time.Time, stopped <-chan struct{}) error {
 	state, err := f.state()
 	again := f.pause > 0 && !now.Before(f.due)
@@ -77,7 +77,7 @@ func (f *follower) look(now time.Time, stopped <-chan struct{}) error {
 	return nil
 }
 
-// state returns a text that changes with the recordings and the rules.
+// state returns a text that changes when the recordings or the rules change.
 func (r *run) state() (text string, err error) {
 	names, infos, err := recordings(r.dir, filepath.Clean(r.out))
 	for i, name := range names {
