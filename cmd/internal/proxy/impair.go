@@ -16,43 +16,44 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// A Tap is the place on the impaired line where recording and report are made.
+// A Tap is the point of the impaired connection at which datagrams are recorded
+// and reported.
 type Tap string
 
 // The taps.
 const (
-	AtHost   Tap = "host"   // what the host gets and sends
-	AtRouter Tap = "router" // what either side sends, before the line impairs it
-	AtClient Tap = "client" // what the clients get and send
+	AtHost   Tap = "host"   // as the host receives and sends them
+	AtRouter Tap = "router" // as both sides send them, before the impairment
+	AtClient Tap = "client" // as the clients receive and send them
 )
 
-// sees reports whether a tap sees datagrams of a direction as they arrive,
-// after the line has impaired them.
+// sees reports whether a tap records datagrams of a direction after the
+// impairment.
 func (t Tap) sees(d impair.Direction) (after bool) {
 	return t == AtHost && d == impair.ToServer || t == AtClient && d == impair.ToClient
 }
 
-// An Impairment makes the lines of all clients bad, and logs what became of each
-// datagram.
+// An Impairment impairs the connections of all clients, and logs what happened
+// to each datagram.
 type Impairment struct {
-	Log io.WriteCloser // takes a line for each datagram; nil for none
+	Log io.WriteCloser // gets a line for each datagram, nil for none
 
 	lines [2]impair.Config // by direction
 	flags []string
 	tap   Tap
 
 	mu     sync.Mutex
-	failed error // of the log
+	failed error // error of writing the log
 	sums   [2]sum
 }
 
-// A sum counts the datagrams of a direction.
+// A sum has the counts of datagrams in a direction.
 type sum struct {
 	fates                 map[impair.Fate]int
 	overtaken, duplicates int
 }
 
-// NewImpairment reads the values of --impair.
+// NewImpairment parses the values of --impair.
 func NewImpairment(flags []string, tap Tap) (*Impairment, error) {
 	i := &Impairment{flags: flags, tap: tap}
 	var err error
@@ -65,7 +66,7 @@ func NewImpairment(flags []string, tap Tap) (*Impairment, error) {
 	return i, nil
 }
 
-// note counts and logs what became of a datagram.
+// note counts a datagram and logs what happened to it.
 func (i *Impairment) note(l *line, r impair.Report) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -81,7 +82,8 @@ func (i *Impairment) note(l *line, r impair.Report) {
 	}
 }
 
-// end completes the log and says the sums. It returns the first error of the log.
+// end completes the log and prints the counts. It returns the first error of
+// writing the log.
 func (i *Impairment) end(log *cli.Log) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -99,18 +101,18 @@ func (i *Impairment) end(log *cli.Log) error {
 	return i.failed
 }
 
-// greet says how bad the lines are.
+// greet prints how the connections are impaired.
 func (i *Impairment) greet(log *cli.Log) {
 	log.Say("the line is impaired: %s; recorded and reported at the %s", strings.Join(i.flags, " "), i.tap)
 }
 
-// A line is one direction of an impaired client.
+// A line is one direction of a client's impaired connection.
 type line struct {
 	of     *Impairment
 	to     impair.Direction
 	client netip.AddrPort
-	note   func(payload []byte)           // records and reports it
-	send   func(payload []byte) (ok bool) // to its destination
+	note   func(payload []byte)           // records and reports a datagram
+	send   func(payload []byte) (ok bool) // sends a datagram to its destination
 
 	mu    sync.Mutex
 	line  *impair.Line[[]byte]
@@ -118,7 +120,7 @@ type line struct {
 	ended bool
 }
 
-// newLine returns a line of a client with a number.
+// newLine returns a line for the client with a number.
 func (i *Impairment) newLine(to impair.Direction, client netip.AddrPort, number int) *line {
 	l := &line{of: i, to: to, client: client, line: impair.NewLine[[]byte](i.lines[to], to, number)}
 	l.timer = time.AfterFunc(time.Hour, func() {
@@ -131,7 +133,7 @@ func (i *Impairment) newLine(to impair.Direction, client netip.AddrPort, number 
 	return l
 }
 
-// put takes a borrowed datagram.
+// put adds a datagram. It does not keep the payload.
 func (l *line) put(payload []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +146,7 @@ func (l *line) put(payload []byte) {
 	l.pump()
 }
 
-// pump sends the datagrams that are due. The line's lock is held.
+// pump sends the datagrams that are due. The caller must have locked l.
 func (l *line) pump() {
 	for !l.ended {
 		payload, r, ok := l.line.Receive(time.Now())
@@ -170,7 +172,8 @@ func (l *line) pump() {
 	}
 }
 
-// endLines ends the client's lines. What is still on them is not sent.
+// endLines ends the client's lines. Datagrams that are still on them are not
+// sent.
 func (c *client) endLines() {
 	for _, l := range c.lines {
 		l.end()
@@ -185,12 +188,13 @@ func (l *line) end() {
 	l.pump()
 }
 
-// lines returns the lines of a client with a number, none without impairment.
+// lines returns the lines of the client with a number, or nil without
+// impairment.
 func (p *Proxy) lines(c *client, number int) []*line {
 	if p.Impair == nil {
 		return nil
 	}
-	// The client may get another socket, and the host another address.
+	// The socket of the client and the address of the host can change.
 	route := func() (up server.Conn, host netip.AddrPort) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

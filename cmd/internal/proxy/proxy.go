@@ -1,6 +1,6 @@
 // Package proxy forwards the datagrams of clients to a host and its answers
-// back, unchanged, and records and reports them on the way. It can make the
-// lines to the clients bad.
+// back, unchanged. It records and reports them. It can impair the connections
+// to the clients.
 package proxy
 
 import (
@@ -24,59 +24,61 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/impair"
 )
 
-// Bounds of a proxy.
+// Limits of a proxy.
 const (
-	largest      = 1 << 16 // bytes of a datagram; UDP has no larger ones
-	socketBuffer = 1 << 20 // bytes that the system may keep for a socket
+	largest      = 1 << 16 // bytes of a datagram, the maximum of UDP
+	socketBuffer = 1 << 20 // bytes of the system's buffer for a socket
 	mostClients  = 16
 
-	datagramsPerSecond = 2000 // of one client
+	datagramsPerSecond = 2000 // of each client
 	bytesPerSecond     = 1 << 20
 
-	// Silence of a client, after which its place may go to another, and after
-	// which it is forgotten. The host drops a player after 45 s.
+	// Time of silence after which the place of a client may be given to another
+	// client, and time after which a client is removed. The host drops a player
+	// after 45 s.
 	playerSpare, playerIdle   = 15 * time.Second, 2 * time.Minute
 	browserSpare, browserIdle = 2 * time.Second, 10 * time.Second
 
-	unanswered  = 10 * time.Second // of a client that sends; then the host may have moved
-	failingFor  = 3 * time.Second  // sends from a socket, before another is opened
+	unanswered  = 10 * time.Second // time without an answer to a client that sends, after which the host may have moved
+	failingFor  = 3 * time.Second  // time of errors in sending, after which another socket is opened
 	resolveWait = 5 * time.Second
 )
 
-// A client has a socket of its own to the host, which therefore sees clients
-// with different ports.
+// A client is a client of the proxy. Each client has its own socket to the
+// host, so that the host sees clients with different ports.
 type client struct {
 	addr netip.AddrPort
 
-	// Of the goroutine that reads from clients.
-	second time.Duration // of the limits
+	// Only the goroutine that reads from clients uses these.
+	second time.Duration // current second of the limits
 	count  int
 	bytes  int
 
-	heard    moment // of its last datagram
-	answered moment // of the host's last datagram, or when the wait for one began
-	failing  moment // since when sending to the host fails; 0 if it does not
+	heard    moment // time of the client's last datagram
+	answered moment // time of the host's last datagram, or when the client began to wait for one
+	failing  moment // time since which sending to the host fails, 0 if it does not fail
 
-	lines []*line // by direction; none without impairment
+	lines []*line // by direction, nil without impairment
 
-	// The proxy's lock guards these.
-	up    server.Conn // to the host
-	plays bool        // sent more than queries of server browsers
+	// The proxy's lock protects these.
+	up    server.Conn // socket to the host
+	plays bool        // it has sent more than queries of server browsers
 }
 
-// A moment is a time since the start of the proxy; unlike the time of day it
-// does not jump.
+// A moment is a time since the start of the proxy. Changes of the system's
+// clock do not affect it.
 type moment struct{ atomic.Int64 }
 
 func (m *moment) set(now time.Duration)                       { m.Store(int64(now)) }
 func (m *moment) since(now time.Duration) (ago time.Duration) { return now - time.Duration(m.Load()) }
 
-// A Proxy forwards between clients and a host. It has a goroutine for datagrams
-// of clients, one for those of the host to each client, and one that records
-// and reports; none of the former waits for the last.
+// A Proxy forwards datagrams between clients and a host. One goroutine reads
+// datagrams of clients, one goroutine for each client reads datagrams of the
+// host, and another goroutine records and reports. The first two never wait for
+// the last.
 type Proxy struct {
 	server.Recorder
-	Impair *Impairment // of the clients' lines; nil for none
+	Impair *Impairment // impairment of the clients' connections, nil for none
 
 	front  server.Conn
 	target *Target
@@ -91,39 +93,39 @@ type Proxy struct {
 	readers sync.WaitGroup
 
 	noting   sync.Mutex
-	notes    *server.Feed // that wait for recording and report
-	tape     sync.Mutex   // of the recorder
+	notes    *server.Feed // datagrams to record and report
+	tape     sync.Mutex   // protects the recorder
 	enough   chan struct{}
 	broken   chan error
 	resolved chan resolution
 
 	resolving bool
-	asked     time.Duration // for the host's address
-	trouble   bool          // was said
-	failed    int64         // unsent datagrams, as of the last second
+	asked     time.Duration // time of the last request for the host's address
+	trouble   bool          // the current trouble was reported
+	failed    int64         // number of unsent datagrams at the last second
 
 	stats counters
 }
 
-// counters count datagrams by their fate.
+// counters count datagrams by what happened to them.
 type counters struct {
 	fromClients, fromHost, bytesIn, bytesOut atomic.Int64
 	unsent, limited, noRoom                  atomic.Int64
-	refused                                  atomic.Int64 // of clients without a place
-	refusals                                 atomic.Int64 // answers that nobody listens at the host's port
+	refused                                  atomic.Int64 // datagrams of clients for which there was no place
+	refusals                                 atomic.Int64 // ICMP port unreachable messages from the host
 	sendError                                atomic.Pointer[error]
-	clients                                  atomic.Int64 // so far
+	clients                                  atomic.Int64 // number of clients so far
 }
 
 // Counts are the numbers of datagrams so far.
 type Counts struct {
 	FromClients, FromHost int64
-	Dropped               int64 // not forwarded, or lost before
-	Unnoted               int64 // forwarded, but not in recording and report
+	Dropped               int64 // not forwarded, or lost before the proxy
+	Unnoted               int64 // forwarded but neither recorded nor reported
 }
 
-// Open resolves the host and opens the socket for clients, on the first address where
-// that is possible.
+// Open resolves the host and opens the socket for clients, on the first of the
+// addresses that works.
 func Open(ctx context.Context, target *Target, listen ...string) (p *Proxy, err error) {
 	hosts, err := target.Resolve(ctx)
 	if err != nil {
@@ -137,7 +139,7 @@ func Open(ctx context.Context, target *Target, listen ...string) (p *Proxy, err 
 		if err = checkLoop(conn, hosts[0]); err == nil {
 			return New(conn, target, hosts[0]), nil
 		}
-		_ = conn.Close() // nothing came
+		_ = conn.Close() // no datagram was read
 	}
 	return nil, err
 }
@@ -151,11 +153,11 @@ func New(front server.Conn, target *Target, host netip.AddrPort) *Proxy {
 	}
 }
 
-// Close closes the socket of a proxy that does not serve.
-func (p *Proxy) Close() { _ = p.front.Close() } // nothing is kept in it
+// Close closes the socket of a proxy that is not serving.
+func (p *Proxy) Close() { _ = p.front.Close() } // nothing is written to it
 
-// Join returns the address that players of this computer join: without the port if
-// that is the game's.
+// Join returns the address that players on this computer type to join. It
+// contains the port unless that is the game's default.
 func (p *Proxy) Join() string {
 	at := unmapped(p.front.LocalAddr().(*net.UDPAddr))
 	join := at.Addr()
@@ -168,7 +170,7 @@ func (p *Proxy) Join() string {
 	return netip.AddrPortFrom(join, at.Port()).String()
 }
 
-// Greet says where clients find the proxy.
+// Greet prints the address for clients.
 func (p *Proxy) Greet() {
 	at := unmapped(p.front.LocalAddr().(*net.UDPAddr))
 	host := p.target.String()
@@ -185,7 +187,8 @@ func (p *Proxy) Greet() {
 	}
 }
 
-// Serve forwards until stop is closed. It completes the recording.
+// Serve forwards datagrams until stop is closed, and then completes the
+// recording.
 func (p *Proxy) Serve(stop <-chan struct{}) error {
 	written := make(chan struct{})
 	go func() {
@@ -200,13 +203,13 @@ func (p *Proxy) Serve(stop <-chan struct{}) error {
 	})
 	err := p.loop(stop)
 	p.mu.Lock()
-	p.ended = true // no more clients
+	p.ended = true // accept no more clients
 	p.mu.Unlock()
 	for _, c := range p.clients {
 		c.endLines()
 	}
-	_ = p.front.Close() // so that the readers end
-	forwarding.Wait()   // a datagram that is recorded is forwarded, too
+	_ = p.front.Close() // makes the readers return
+	forwarding.Wait()   // datagrams that are being forwarded are still recorded
 	for _, c := range p.clients {
 		_ = c.up.Close()
 	}
@@ -256,7 +259,7 @@ func (p *Proxy) fromClients() {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case server.Gone(err), server.TooLong(err): // Windows says here that a client is no longer there
+		case server.Gone(err), server.TooLong(err): // Windows reports here that a client's port is closed
 			continue
 		case err != nil:
 			p.broken <- err
@@ -282,7 +285,7 @@ func (p *Proxy) forward(now time.Duration, from netip.AddrPort, payload []byte) 
 		return
 	}
 	if c.heard.since(now) >= unanswered {
-		c.answered.set(now) // the host had nothing to answer
+		c.answered.set(now) // restarts the wait: the host had no datagram to answer
 	}
 	c.heard.set(now)
 	p.stats.fromClients.Add(1)
@@ -291,15 +294,15 @@ func (p *Proxy) forward(now time.Duration, from netip.AddrPort, payload []byte) 
 		c.lines[impair.ToServer].put(payload)
 		return
 	}
-	p.note(from, host, payload) // before it can be answered
+	p.note(from, host, payload) // before the host can answer it, so that the order is right
 	p.toHost(now, c, up, payload)
 }
 
-// toHost sends a client's datagram to the host, and reports whether it could be
-// sent.
+// toHost sends a client's datagram to the host. It returns false if it could
+// not be sent.
 func (p *Proxy) toHost(now time.Duration, c *client, up server.Conn, payload []byte) bool {
 	_, err := up.Write(payload)
-	if server.Gone(err) { // about an earlier datagram; this one was not sent
+	if server.Gone(err) { // the error is about an earlier datagram, and this one was not sent
 		p.stats.refusals.Add(1)
 		_, err = up.Write(payload)
 	}
@@ -308,14 +311,14 @@ func (p *Proxy) toHost(now time.Duration, c *client, up server.Conn, payload []b
 		return true
 	}
 	p.unsent(err)
-	if !server.NoRoom(err) { // with another socket the host would see another player
+	if !server.NoRoom(err) { // a new socket would make the host see another player, so it is not opened for a full buffer
 		c.failing.CompareAndSwap(0, int64(now))
 	}
 	return false
 }
 
-// toClient sends a datagram of the host to a client, and reports whether it
-// could be sent.
+// toClient sends a datagram of the host to a client. It returns false if it
+// could not be sent.
 func (p *Proxy) toClient(c *client, payload []byte) bool {
 	_, err := p.front.WriteToUDPAddrPort(payload, c.addr)
 	if err != nil && !errors.Is(err, net.ErrClosed) {
@@ -324,8 +327,9 @@ func (p *Proxy) toClient(c *client, payload []byte) bool {
 	return err == nil
 }
 
-// clientAt returns the client at an address, which may be new, with its socket
-// to the host. It returns nil if the datagram cannot be forwarded.
+// clientAt returns the client at an address, its socket to the host, and the
+// host's address. It adds the client if it is new. It returns nil if the
+// datagram cannot be forwarded.
 func (p *Proxy) clientAt(now time.Duration, from netip.AddrPort, payload []byte) (c *client, up server.Conn, host netip.AddrPort) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -350,11 +354,12 @@ func (p *Proxy) unsent(err error) {
 	p.stats.unsent.Add(1)
 }
 
-// admit gives a new client a place and a socket. It returns nil if there is
-// none. The lock is held.
+// admit adds a client and opens its socket. It returns nil if there is no place
+// or no socket. The caller must have locked p.
 func (p *Proxy) admit(now time.Duration, from netip.AddrPort) *client {
 	for _, c := range p.clients {
-		// A host's address that leads back here would fill all places.
+		// If the host's address is the proxy's own, the proxy would become its
+		// own client until all places are taken.
 		if local, ok := c.up.LocalAddr().(*net.UDPAddr); ok && unmapped(local) == from {
 			p.stats.refused.Add(1)
 			return nil
@@ -378,8 +383,8 @@ func (p *Proxy) admit(now time.Duration, from netip.AddrPort) *client {
 	return c
 }
 
-// makeRoom takes the place of the client that has been silent longest, if that
-// is long. The lock is held.
+// makeRoom removes the client that has been silent longest, if that is long
+// enough. The caller must have locked p.
 func (p *Proxy) makeRoom(now time.Duration) bool {
 	var spare *client
 	for _, c := range p.clients {
@@ -393,12 +398,12 @@ func (p *Proxy) makeRoom(now time.Duration) bool {
 	return spare != nil
 }
 
-// forget gives up a client. The lock is held.
+// forget removes a client. The caller must have locked p.
 func (p *Proxy) forget(c *client, now time.Duration) {
 	delete(p.clients, c.addr)
-	_ = c.up.Close() // nothing is kept in it
+	_ = c.up.Close() // nothing is written to it
 	if c.lines != nil {
-		p.readers.Go(func() { // a line may wait for the lock
+		p.readers.Go(func() { // in another goroutine, since a line may wait for the lock
 			defer cli.Guard()
 			c.endLines()
 		})
@@ -408,7 +413,7 @@ func (p *Proxy) forget(c *client, now time.Duration) {
 	}
 }
 
-// limit returns the time for players, or the one for server browsers.
+// limit returns player for players and browser for server browsers.
 func (c *client) limit(player, browser time.Duration) time.Duration {
 	if c.plays {
 		return player
@@ -416,8 +421,9 @@ func (c *client) limit(player, browser time.Duration) time.Duration {
 	return browser
 }
 
-// dial opens a socket to the host for a client. On loopback the host sees the
-// client's own address: some hosts make an address wait before it connects again.
+// dial opens a socket to the host for a client. On loopback the socket has the
+// client's own address, since some hosts make an address wait before it can
+// connect again.
 func dial(host netip.AddrPort, client netip.Addr) (server.Conn, error) {
 	to := net.UDPAddrFromAddrPort(host)
 	up, err := (*net.UDPConn)(nil), net.ErrClosed
@@ -430,12 +436,12 @@ func dial(host netip.AddrPort, client netip.Addr) (server.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = up.SetReadBuffer(socketBuffer) // the system may have its own opinion
+	_ = up.SetReadBuffer(socketBuffer) // the system may limit the size
 	return up, nil
 }
 
 // listen forwards the host's datagrams to a client until its socket is closed.
-// The lock is held.
+// The caller must have locked p.
 func (p *Proxy) listen(c *client, up server.Conn, host netip.AddrPort) {
 	p.readers.Go(func() {
 		defer cli.Guard()
@@ -449,7 +455,7 @@ func (p *Proxy) listen(c *client, up server.Conn, host netip.AddrPort) {
 			case server.Gone(err):
 				p.stats.refusals.Add(1)
 				continue
-			case err != nil: // such as a network that is not there; it may come back
+			case err != nil: // such as a missing network, which may come back
 				continue
 			}
 			c.answered.set(p.now())
@@ -465,7 +471,8 @@ func (p *Proxy) listen(c *client, up server.Conn, host netip.AddrPort) {
 	})
 }
 
-// note queues a datagram for recording and report, if there is room.
+// note queues a datagram for recording and report. It drops the datagram if the
+// queue is full.
 func (p *Proxy) note(from, to netip.AddrPort, payload []byte) {
 	p.noting.Lock()
 	p.notes.Put(time.Now(), from, to, payload)
@@ -491,7 +498,7 @@ func (p *Proxy) record() {
 	}
 }
 
-// everySecond does the work that need not follow every datagram.
+// everySecond does the work that is not needed for each datagram.
 func (p *Proxy) everySecond(now time.Duration) {
 	p.tape.Lock()
 	p.Flush(p.counters())
@@ -501,8 +508,8 @@ func (p *Proxy) everySecond(now time.Duration) {
 	p.draw()
 }
 
-// tidy forgets silent clients, opens another socket where one fails for long,
-// and asks for the host's address again if the host is silent.
+// tidy removes silent clients, opens another socket for a client whose socket
+// fails for long, and resolves the host again if the host is silent.
 func (p *Proxy) tidy(now time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -529,21 +536,22 @@ func (p *Proxy) tidy(now time.Duration) {
 	}
 }
 
-// redial gives a client another socket to the host. The lock is held.
+// redial opens another socket to the host for a client. The caller must have
+// locked p.
 func (p *Proxy) redial(c *client) {
 	up, err := p.dial(p.host, c.addr.Addr())
 	if err != nil {
 		p.unsent(err)
-		return // until the next second
+		return // try again in the next second
 	}
-	_ = c.up.Close() // nothing is kept in it
+	_ = c.up.Close() // nothing is written to it
 	c.up = up
 	c.failing.Store(0)
 	p.listen(c, up, p.host)
 	p.Log.Say("%s has another socket to %s", c.addr, p.host)
 }
 
-// moved takes the answer to the question for the host's address.
+// moved handles the result of resolving the host.
 func (p *Proxy) moved(r resolution) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -562,8 +570,8 @@ func (p *Proxy) moved(r resolution) {
 	}
 }
 
-// sayTrouble says once when nobody listens at the host's port or datagrams
-// cannot be sent, and when the host answers again.
+// sayTrouble reports, only once, that the host's port is closed or that
+// datagrams cannot be sent. It also reports when the host answers again.
 func (p *Proxy) sayTrouble() {
 	refusals, unsent := p.stats.refusals.Swap(0), p.stats.unsent.Load()
 	fails := unsent > p.failed
@@ -592,7 +600,7 @@ func (p *Proxy) Counts() Counts {
 	}
 }
 
-// Playing returns the number of clients that do more than ask for servers.
+// Playing returns the number of clients that are not just server browsers.
 func (p *Proxy) Playing() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -617,7 +625,7 @@ func (p *Proxy) counters() capture.Counters {
 	}
 }
 
-// draw shows how things stand.
+// draw updates the status line.
 func (p *Proxy) draw() {
 	p.mu.Lock()
 	clients := len(p.clients)

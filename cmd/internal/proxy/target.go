@@ -13,26 +13,26 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 )
 
-// Listen opens the socket for clients. An address that is not given is that of
-// loopback, so that nobody else can use the proxy.
+// Listen opens the socket for clients. If the address has only a port, it
+// listens on loopback, so that no other computer can use the proxy.
 func Listen(address string) (*net.UDPConn, error) {
 	return server.Listen(server.Local(address))
 }
 
-// A Target is the host as the user names it.
+// A Target is the host in the form that the user typed.
 type Target struct {
 	name  string
 	port  uint16
-	fixed bool // an address, not a name
+	fixed bool // an IP address, not a name
 }
 
-// ParseTarget reads HOST or HOST:PORT.
+// ParseTarget parses HOST or HOST:PORT.
 func ParseTarget(text string) (*Target, error) {
 	withPort, err := query.WithPort(text)
 	if err != nil {
 		return nil, err
 	}
-	name, port, _ := net.SplitHostPort(withPort) // WithPort has checked it
+	name, port, _ := net.SplitHostPort(withPort) // cannot fail after WithPort
 	number, _ := strconv.ParseUint(port, 10, 16)
 	t := &Target{name: name, port: uint16(number)}
 	if addr, err := netip.ParseAddr(name); err == nil {
@@ -52,13 +52,14 @@ func (t *Target) Port() uint16 { return t.port }
 
 func (t *Target) String() string { return net.JoinHostPort(t.name, strconv.Itoa(int(t.port))) }
 
-// A resolution is the answer to the question for a host's address.
+// A resolution is the result of resolving a host.
 type resolution struct {
 	hosts []netip.AddrPort
 	err   error
 }
 
-// Resolve returns the addresses of the host, at least one.
+// Resolve returns the addresses of the host. If err is nil, there is at least
+// one.
 func (t *Target) Resolve(ctx context.Context) ([]netip.AddrPort, error) {
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", t.name)
 	var bad *net.DNSError
@@ -84,13 +85,14 @@ func checkLoop(front server.Conn, host netip.AddrPort) error {
 	return nil
 }
 
-// unmapped returns an address as datagrams have it.
+// unmapped converts an address to the form in datagrams, without IPv4-mapped
+// IPv6.
 func unmapped(a *net.UDPAddr) netip.AddrPort {
 	at := a.AddrPort()
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-// isLocal reports whether an address is one of this machine.
+// isLocal reports whether an address belongs to this machine.
 func isLocal(addr netip.Addr) bool {
 	if addr.IsLoopback() {
 		return true
