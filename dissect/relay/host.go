@@ -104,6 +104,7 @@ type peer struct {
 	short   bool // it connected with an 8-bit length, without nonce
 	voice   session.Voice
 	late    bool  // it was let in without a session
+	seated  bool  // it has had a slot
 	former  uint8 // the id of the session whose place it took
 	// unasked: its files will be asked for once it uses its id. As long as the address
 	// is another client's, a stranger may have sent the connect; and number 0, which the
@@ -519,12 +520,14 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 func (p *peer) deadline(cfg *Config) time.Time {
 	silent := p.heard.Add(arq.SilenceLimit)
 	switch {
-	case p.phase == Leaving && !p.known(): // its id is wanted
+	case p.phase == Leaving && (!p.known() || cfg.Public && !p.seated): // its id is wanted
 		return p.left.Add(forgetAfter)
 	case p.phase == Leaving:
 		return p.left.Add(arq.Linger)
 	case !p.known():
 		return p.born.Add(cfg.Limits.Unproved)
+	case p.slot < 0 && p.phase == Checking && cfg.Public:
+		return p.moved.Add(waitFor)
 	case p.phase == Playing && cfg.Captured: // the captured host decides
 		return p.heard.Add(math.MaxInt64)
 	case p.phase != Playing && !cfg.Captured:
@@ -543,6 +546,8 @@ func (h *Host) late(p *peer) {
 	case !p.known():
 		h.report(Refused, p, "it has not used the id that it was given")
 		h.remove(p)
+	case p.slot < 0:
+		h.putOut(p, TimedOut, transport.BootTimedOut, "it waits for a slot and answers nothing")
 	case h.now.Sub(p.heard) >= arq.SilenceLimit:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "nothing was heard of it for too long")
 	default:

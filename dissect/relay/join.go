@@ -311,22 +311,26 @@ func (h *Host) enter(p *peer) {
 			h.replace(o, p)
 		}
 	}
-	if h.seat(p) && !h.introducedLater(p) {
+	h.seat(p)
+	if p.phase != Leaving && !h.introducedLater(p) {
 		h.introduce(p)
 	}
 }
 
-// seat gives a client its slot. It is refused if there is none.
-func (h *Host) seat(p *peer) bool {
-	for _, take := range []func() *peer{h.unproved, h.intruder} {
+// seat gives a client its slot. If there is none, it waits until others have shown that they
+// are there; else it is refused.
+func (h *Host) seat(p *peer) {
+	for _, take := range []func(*peer) *peer{h.unproved, h.intruder, h.waiter} {
 		if p.slot >= 0 {
 			break
 		}
 		if p.slot = h.freeSlot(p); p.slot >= 0 {
 			break
 		}
-		switch o := take(); {
+		switch o := take(p); {
 		case o == nil:
+		case h.mayWait(o):
+			p.slot, o.slot = o.slot, -1
 		case o.known():
 			h.putOut(o, TimedOut, transport.BootTimedOut, "it does not get further into the game, and others want to")
 			p.slot = h.freeSlot(p)
@@ -338,14 +342,67 @@ func (h *Host) seat(p *peer) bool {
 		h.putOut(guessed, TimedOut, transport.BootTimedOut, "its id may have been guessed, and others of its address want to get in")
 	} else if p.slot >= 0 && hogs {
 		h.slots[p.slot], p.slot = nil, -1
-	}
-	if p.slot < 0 {
 		h.full(p)
-		return false
+		return
 	}
-	h.slots[p.slot] = p
-	h.report(Connected, p, "")
-	return true
+	switch {
+	case p.slot >= 0:
+		h.slots[p.slot] = p
+		if !p.seated {
+			h.report(Connected, p, "")
+		}
+		p.seated = true
+	case !h.mayWait(p):
+		h.full(p)
+	}
+}
+
+// waitFor is how long a client without a slot may answer nothing.
+const waitFor = 4 * time.Second
+
+// relieve has ids for newcomers, at the cost of those who have shown the least.
+func (h *Host) relieve() {
+	const spare = 24
+	if !h.cfg.Public || len(h.peers) < lastID-firstID-spare {
+		return
+	}
+	if i := slices.IndexFunc(h.peers, func(p *peer) bool { return p.known() && h.yields(p) }); i >= 0 {
+		h.yield(h.peers[i])
+	}
+}
+
+// yields reports whether a client's id may be given to another: it has not used it, or it has left
+// without having been in the game, or it waits for a slot and answers nothing.
+func (h *Host) yields(p *peer) bool {
+	return !p.known() || !p.trusted && p.phase == Leaving || h.mayWait(p) && p.slot < 0 && p.round == 0
+}
+
+// yield takes a client's id.
+func (h *Host) yield(p *peer) {
+	if p.known() {
+		h.putOut(p, TimedOut, transport.BootTimedOut, "it waits for a slot, and others need its id")
+	}
+	h.remove(p)
+}
+
+// mayWait reports whether a client can be without a slot for now: its files are not checked yet.
+func (h *Host) mayWait(p *peer) bool { return h.cfg.Public && p.known() && p.phase == Checking }
+
+// waiter returns a client that has to wait for a slot, since another one has shown more: strangers
+// who guess ids take slots, but answer no question, or do not get further, or leave traces.
+func (h *Host) waiter(p *peer) *peer {
+	for _, o := range h.peers {
+		if o.slot < 0 || o == p || !h.mayWait(o) {
+			continue
+		}
+		silent := o.round == 0 && p.round > 0
+		stuck := h.now.Sub(o.moved) >= ghostAfter
+		guessed := h.suspected(o) && !h.suspected(p) && h.now.Sub(o.forgery.signed) >= ghostAfter
+		if silent || stuck || guessed {
+			return o
+		}
+	}
+	return nil
 }
 
 // full tells a client that there is no slot for it.
@@ -357,7 +414,7 @@ func (h *Host) full(p *peer) {
 
 // unproved returns the client that has had a slot put by for longest without
 // having proved anything.
-func (h *Host) unproved() *peer {
+func (h *Host) unproved(*peer) *peer {
 	for _, p := range h.peers {
 		if p.slot >= 0 && !p.known() {
 			return p
@@ -407,7 +464,7 @@ func (h *Host) free() (n int) {
 // intruder returns a client that takes a slot from others: its join does not get
 // further, and its address has more of those than it may when slots are scarce, or
 // somebody has guessed at its id.
-func (h *Host) intruder() *peer {
+func (h *Host) intruder(*peer) *peer {
 	for _, p := range h.peers {
 		if p.slot < 0 || !p.known() || p.phase > Loading || h.cfg.Captured {
 			continue
@@ -465,7 +522,7 @@ func (h *Host) admit(p *peer) bool {
 	if p.slot = h.freeSlot(p); p.slot >= 0 && !hogs {
 		h.slots[p.slot] = p
 	}
-	if hogs || p.slot < 0 && h.free() == 0 && h.intruder() == nil {
+	if hogs || p.slot < 0 && h.free() == 0 && h.intruder(p) == nil && !slices.ContainsFunc(h.slots[:h.cfg.Players], func(o *peer) bool { return o != nil && h.mayWait(o) }) {
 		p.slot = -1
 		h.full(p)
 		return true
@@ -508,6 +565,7 @@ func (h *Host) begin(p *peer, id uint8) {
 	h.ids[id] = p
 	h.byAddr[p.addr] = append(h.byAddr[p.addr], p)
 	h.peers = append(h.peers, p)
+	h.relieve()
 }
 
 // connectLink gives a client a link on which nothing was sent.
@@ -654,8 +712,16 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 			return
 		}
 	}
-	if p.round++; p.round < len(checksums) {
+	p.round++
+	if p.slot < 0 && !h.cfg.Captured {
+		h.seat(p)
+	}
+	if p.round < len(checksums) {
 		h.ask(p)
+		return
+	}
+	if p.slot < 0 && !h.cfg.Captured {
+		h.putOut(p, Refused, transport.BootFull, names.BootReasons.Name(uint64(transport.BootFull)))
 		return
 	}
 	p.phase = Loading

@@ -522,7 +522,7 @@ func TestScarceSlots(t *testing.T) {
 				first = p
 			}
 		}
-		if got := h.intruder(); (got != nil) != tt.intruder || got != nil && got != first {
+		if got := h.intruder(nil); (got != nil) != tt.intruder || got != nil && got != first {
 			t.Errorf("%s: intruder %+v, want %v", tt.name, got, tt.intruder)
 		}
 		if got := h.crowded(netip.AddrPortFrom(mine, 99)); got != tt.crowded {
@@ -534,7 +534,7 @@ func TestScarceSlots(t *testing.T) {
 		for _, p := range h.peers {
 			p.slot = -1
 		}
-		if h.intruder() != nil {
+		if h.intruder(nil) != nil {
 			t.Errorf("%s: who has no slot is an intruder", tt.name)
 		}
 	}

@@ -39,14 +39,14 @@ func (h *Host) unprovedSessions() (n int) {
 	return n
 }
 
-// idFor returns the free id that an address gets without a session, if there is
-// one.
+// idFor returns the id that an address gets without a session, if there is one. It stays the same
+// while others come and go who show nothing.
 func (h *Host) idFor(addr netip.AddrPort) (id uint8, ok bool) {
 	first := h.hash(addr)
 	const ids = lastID - firstID + 1
 	for i := range uint64(ids) {
 		id = firstID + uint8((first+i)%ids)
-		if id != skippedID && h.ids[id] == nil {
+		if id != skippedID && (h.ids[id] == nil || h.yields(h.ids[id])) {
 			return id, true
 		}
 	}
@@ -84,6 +84,9 @@ func (h *Host) beginLate(from netip.AddrPort, id uint8) *peer {
 	}
 	if own, ok := h.idFor(from); !ok || own != id {
 		return nil
+	}
+	if o := h.ids[id]; o != nil {
+		h.yield(o)
 	}
 	p := h.newPeer(from)
 	p.late = true
