@@ -22,30 +22,33 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// mostFiles bounds the list of recordings.
+// mostFiles is the maximum number of recordings in the list.
 const mostFiles = 200
 
-// A file is a recording in the list. Several names are the parts of a ring buffer.
+// A file is a recording in the list. If it has several names, these are the
+// parts of a ring buffer.
 type file struct {
 	Names []string `json:"names"`
 	Shown string   `json:"shown"` // the name without control characters
 	Bytes int64    `json:"bytes"`
-	Time  int64    `json:"time"` // of the last change, in milliseconds since 1970
+	Time  int64    `json:"time"` // time of the last change, in milliseconds since 1970
 }
 
 // captureName matches the names of captures.
 var captureName = regexp.MustCompile(`(?i)\.(pcap|pcapng|cap)(\.gz|\.zst)?$`)
 
-// partName matches the names of ring buffer files: a number, a time, and what all have.
+// partName matches the names of ring buffer files. Its groups are the common
+// prefix, a number, a time, and the common extension.
 var partName = regexp.MustCompile(`^(.*)_([0-9]{5})_([0-9]{14})(\.[^.]*(?:\.[^.]*)?)$`)
 
-// recordings lists the folder, the latest first, and counts what it leaves out.
+// recordings lists the recordings in the folder, the latest first. It returns
+// the number of those that are not listed.
 func (h *Home) recordings() (all []file, more int) {
-	entries, _ := os.ReadDir(h.folder) // there may be no folder yet
+	entries, _ := os.ReadDir(h.folder) // the folder may not exist yet
 	order := func(e os.DirEntry) string { return partName.ReplaceAllString(e.Name(), "$1$4/$3") }
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(order(a), order(b)) })
 	all = []file{}
-	before := "" // of the part that the next one would continue: what all parts have, and the next number
+	before := "" // key of the part that could follow the last one: the common parts of the name and the next number
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || !captureName.MatchString(e.Name()) {
@@ -57,7 +60,7 @@ func (h *Home) recordings() (all []file, more int) {
 			all = append(all, f)
 			continue
 		}
-		number, _ := strconv.Atoi(m[2]) // five digits
+		number, _ := strconv.Atoi(m[2]) // cannot fail for five digits
 		place := func(number int) string { return fmt.Sprintf("%s%s/%d", m[1], m[4], number) }
 		if before == place(number) {
 			first := &all[len(all)-1]
@@ -74,14 +77,14 @@ func (h *Home) recordings() (all []file, more int) {
 	return all, more
 }
 
-// An opening is the address of the page for captures with those that could be opened,
-// and a sentence about each that could not.
+// An opening has the address of the page with the captures that could be
+// opened, and a sentence about each that could not.
 type opening struct {
 	View    string   `json:"view,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
 }
 
-// unquote removes what comes along with a pasted path.
+// unquote removes quotes and white space from a pasted path.
 func unquote(text string) string {
 	text = strings.TrimSpace(text)
 	if n := len(text) - 1; n > 0 && (text[0] == '"' || text[0] == '\'') && text[n] == text[0] {
@@ -90,7 +93,8 @@ func unquote(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// path returns the file that a name is of: one in the folder of recordings, or anywhere.
+// path returns the file with a name. A name without a folder is in the folder
+// of recordings.
 func (h *Home) path(name string) string {
 	if name = unquote(name); filepath.Base(name) == name {
 		return filepath.Join(h.folder, name)
@@ -98,12 +102,12 @@ func (h *Home) path(name string) string {
 	return name
 }
 
-// captures returns the files of names that are captures, and remarks on the others.
+// captures returns the names that are captures, and remarks on the others.
 func (h *Home) captures(names []string) (good, remarks []string) {
 	for _, name := range names {
 		path := h.path(name)
 		if err := check(path); err != nil {
-			// The folder says nothing new, and makes the sentence long.
+			// The user knows the folder, and it would make the sentence long.
 			remarks = append(remarks, report.Escape(strings.ReplaceAll(err.Error(), path, filepath.Base(path))))
 			continue
 		}
@@ -112,7 +116,7 @@ func (h *Home) captures(names []string) (good, remarks []string) {
 	return good, remarks
 }
 
-// check says why a file cannot be opened as a capture.
+// check returns an error if a file cannot be opened as a capture.
 func check(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -125,11 +129,12 @@ func check(path string) error {
 	if err != nil {
 		return err
 	}
-	_ = src.Close() // nothing was written
+	_ = src.Close() // it was opened only for reading
 	return nil
 }
 
-// open opens captures together: the parts of a recording as one, and each once.
+// open opens captures together. It joins the parts of a recording, and opens
+// each capture once.
 func (h *Home) open(names []string) (*opening, error) {
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return unquote(name) == "" }) {
 		return nil, errors.New("choose a recording, or type or paste the path of a capture")
@@ -152,8 +157,8 @@ func (h *Home) open(names []string) (*opening, error) {
 	return o, nil
 }
 
-// whole returns a capture for each recording. Parts are joined in a new file: the page
-// for captures shows the matches of each file.
+// whole returns one capture for each recording. It joins parts in a new file,
+// since the page shows the matches of each file separately.
 func (h *Home) whole(names []string) (whole []string, copies map[string]string, err error) {
 	groups, copies := dissect.Recordings(dissect.Config{}, names)
 	for _, parts := range groups {
@@ -168,7 +173,7 @@ func (h *Home) whole(names []string) (whole []string, copies map[string]string, 
 	return whole, copies, nil
 }
 
-// join writes the parts of a recording to a file.
+// join joins the parts of a recording in one file.
 func (h *Home) join(parts []string) (name string, err error) {
 	dir, err := h.scratch()
 	if err != nil {
@@ -182,7 +187,7 @@ func (h *Home) join(parts []string) (name string, err error) {
 	}
 	job, err := extract.New(o, func(o capture.CopyOptions) (*capture.Copy, error) { return capture.CreateCopy(name, false, o) })
 	if err == nil {
-		_, _, err = job.Run(parts, nil, func(*capture.Series) {}) // damage is told by the page for captures
+		_, _, err = job.Run(parts, nil, func(*capture.Series) {}) // the page reports damage
 	}
 	if err != nil {
 		return "", fmt.Errorf("the parts of %s could not be joined: %w", base, cli.Plain(err))
@@ -190,9 +195,9 @@ func (h *Home) join(parts []string) (name string, err error) {
 	return name, nil
 }
 
-// Open opens the captures that were named when the program was started.
+// Open opens the captures that the user named when starting the program.
 func (h *Home) Open(names []string) {
-	for i, name := range names { // a name without a folder is one in the present folder
+	for i, name := range names { // a name without a folder is in the current folder
 		if path, err := filepath.Abs(name); err == nil {
 			names[i] = path
 		}
@@ -209,7 +214,8 @@ func (h *Home) Open(names []string) {
 	h.mu.Unlock()
 }
 
-// scratch returns a new folder for a capture, which goes with the program.
+// scratch returns a new folder for a capture. It is removed when the program
+// ends.
 func (h *Home) scratch() (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -225,7 +231,7 @@ func (h *Home) scratch() (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// sample opens the match that is in the program.
+// sample opens the match that is embedded in the program.
 func (h *Home) sample() (*opening, error) {
 	dir, err := h.scratch()
 	if err != nil {
@@ -238,10 +244,10 @@ func (h *Home) sample() (*opening, error) {
 	return h.open([]string{name})
 }
 
-// unusable matches the characters that names of files on Windows cannot have.
+// unusable matches characters that file names on Windows cannot have.
 var unusable = regexp.MustCompile(`[\x00-\x1f<>:"/\\|?*]`)
 
-// drop keeps a capture that was dropped on the page. The answer has its path.
+// drop stores a capture that was dropped on the page. It answers with the path.
 func (h *Home) drop(w http.ResponseWriter, r *http.Request) {
 	if !h.allowed(w, r) {
 		return
@@ -262,14 +268,14 @@ func (h *Home) drop(w http.ResponseWriter, r *http.Request) {
 		}
 		_, err = io.Copy(f, http.MaxBytesReader(w, r.Body, largestCapture))
 		if err = errors.Join(err, f.Close()); err != nil {
-			_ = os.RemoveAll(dir) // the error that matters is known
+			_ = os.RemoveAll(dir) // the first error is reported
 			return nil, fmt.Errorf("couldn't copy %s: %w", name, cli.Plain(err))
 		}
 		return map[string]string{"path": path}, nil
 	})
 }
 
-// A copied is an anonymous copy, and what was replaced in it.
+// A copied describes an anonymous copy and what was replaced in it.
 type copied struct {
 	File  string `json:"file"`
 	Notes string `json:"notes"`
@@ -310,9 +316,9 @@ func (h *Home) anonymous(names []string) (*copied, error) {
 	return &copied{report.Escape(name), notes}, nil
 }
 
-// unused returns the name of a capture that is not there yet.
+// unused returns a name for a capture that does not exist yet.
 func unused(prefix string) string {
-	const most = 1000 // captures of the same name
+	const most = 1000 // maximum number of captures with the same prefix
 	name := prefix + ".pcapng"
 	for n := 2; n < most; n++ {
 		if _, err := os.Lstat(name); err != nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// documents returns the folder with the user's documents, or the user's own folder if
-// it has none.
+// documents returns the user's documents folder. If there is none, it returns
+// the home folder.
 func documents() (string, error) {
 	own, err := os.UserHomeDir()
 	if err != nil {

@@ -2,6 +2,6 @@ package home
 
 import "golang.org/x/sys/windows"
 
-// documents returns the folder with the user's documents, which may be on another
-// drive or in OneDrive.
+// documents returns the user's documents folder, which may be on another drive
+// or in OneDrive.
 func documents() (string, error) { return windows.KnownFolderPath(windows.FOLDERID_Documents, 0) }

@@ -1,5 +1,6 @@
-// Package home serves the page for people who know no command line. They record a
-// game there, open captures, find servers, and make anonymous copies.
+// Package home serves the page for users who do not use the command line. With
+// the page they record a game, open captures, find servers and make anonymous
+// copies.
 package home
 
 import (
@@ -33,41 +34,41 @@ var parts embed.FS
 // policy is the content security policy of the page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// largest bounds a request in bytes. A capture that is dropped on the page may be as
-// large as the page for captures can read.
+// largest is the maximum size of a request in bytes. A capture that is dropped
+// on the page may be as large as a capture that the page can read.
 const (
 	largest        = 64 << 10
 	largestCapture = 2 << 30
 )
 
-// A Home serves the page and does what its user asks for.
+// A Home serves the page and executes its actions.
 type Home struct {
-	folder  string // of recordings
-	servers string // file with those that were used
+	folder  string // folder of recordings
+	servers string // file with the servers that were used
 	view    *site.Site
 	log     *cli.Log
 	said    *memory
-	key     string // proves that a request comes from the page
-	host    string // the only name of this server, which strangers' pages don't have
+	key     string // secret that proves that a request comes from the page
+	host    string // the only accepted host name, which protects against DNS rebinding
 	mux     http.ServeMux
 	files   map[string][]byte
 
-	starting sync.Mutex // one recording at a time is begun
+	starting sync.Mutex // held while a recording begins
 	mu       sync.Mutex
-	tape     *recording // the running one, or the last one
+	tape     *recording // the current recording, or the last one
 	dropped  string     // folder of captures that were dropped on the page
 	drops    int
-	opened   opening // what was named when the program was started
+	opened   opening // captures named when the program was started
 }
 
 // Options configure a Home.
 type Options struct {
-	Folder  string // of recordings
-	Servers string // file that remembers servers
+	Folder  string // folder of recordings
+	Servers string // file that stores servers
 }
 
-// New returns a home whose page is served by a listener, and which opens captures in a
-// view. Everything that the program says is written to w and shown on the page.
+// New returns a Home. The listener l serves its page, and captures are opened
+// in view. Messages of the program are written to w and shown on the page.
 func New(l net.Listener, w io.Writer, view *site.Site, o Options) (_ *Home, err error) {
 	said := &memory{w: w}
 	h := &Home{folder: o.Folder, servers: o.Servers, view: view, log: cli.NewLog(said, false), said: said, key: rand.Text(), host: l.Addr().String(), files: map[string][]byte{}}
@@ -96,14 +97,14 @@ func New(l net.Listener, w io.Writer, view *site.Site, o Options) (_ *Home, err 
 	return h, nil
 }
 
-// Address returns the address of the page, with the key. The page opens what was named
-// at the start.
+// Address returns the address of the page with the key. The page opens the
+// captures named when the program was started.
 func (h *Home) Address() string { return "http://" + h.host + "/#key=" + h.key }
 
-// Say says something to the user.
+// Say shows a message to the user.
 func (h *Home) Say(format string, args ...any) { h.log.Say(format, args...) }
 
-// Close completes the recording and removes what is not to stay.
+// Close completes the recording and removes temporary files.
 func (h *Home) Close() {
 	if r := h.running(); r != nil {
 		r.end()
@@ -111,13 +112,13 @@ func (h *Home) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.dropped != "" {
-		_ = os.RemoveAll(h.dropped) // leftover files are not worth an error
+		_ = os.RemoveAll(h.dropped) // leftover files do not justify an error
 	}
 	h.log.Close()
 }
 
-// ServeHTTP implements [http.Handler]. Another name of this computer in the request
-// comes from a page that has its name resolved to this address.
+// ServeHTTP implements [http.Handler]. It rejects requests with another host
+// name, which come from a page whose name resolves to this address.
 func (h *Home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Host != h.host {
 		http.Error(w, "this server has another name", http.StatusMisdirectedRequest)
@@ -140,14 +141,14 @@ func (h *Home) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(h.files[name]))
 }
 
-// A request says what an action is about.
+// A request has the arguments of an action.
 type request struct {
 	Server string   `json:"server"`
 	Names  []string `json:"names"`
 }
 
-// action has the page do something. The answer is an object, with an error as a
-// sentence if there is one.
+// action registers an action of the page. Its answer is a JSON object. If there
+// is an error, the object contains it as a sentence.
 func (h *Home) action(name string, do func(context.Context, *request) (any, error)) {
 	h.mux.HandleFunc("POST /api/"+name, func(w http.ResponseWriter, r *http.Request) {
 		if !h.allowed(w, r) {
@@ -162,8 +163,9 @@ func (h *Home) action(name string, do func(context.Context, *request) (any, erro
 	})
 }
 
-// allowed reports whether a request comes from the page: only the page has the key.
-// Pages of other origins cannot even send it, as they would have to ask first.
+// allowed reports whether a request comes from the page, since only the page
+// has the key. Pages of other origins cannot send the header with the key
+// without a CORS preflight request, which fails.
 func (h *Home) allowed(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("X-Bcdissect-Key")), []byte(h.key)) != 1 || origin != "" && origin != "http://"+h.host {
@@ -184,14 +186,14 @@ func answer(w http.ResponseWriter, do func() (any, error)) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
-// A state is what the page shows.
+// A state is the data that the page shows.
 type state struct {
 	Folder     string   `json:"folder"`
 	Recordings []file   `json:"recordings"`
-	More       int      `json:"more"` // recordings that are not listed
+	More       int      `json:"more"` // number of recordings that are not listed
 	Servers    []string `json:"servers"`
 	Tape       *status  `json:"tape"`
 	Opened     opening  `json:"opened"`
@@ -211,7 +213,7 @@ func (h *Home) state() *state {
 	return s
 }
 
-// showFolder opens the folder of recordings as the system shows folders.
+// showFolder opens the folder of recordings in the system's file manager.
 func (h *Home) showFolder() error {
 	if err := h.makeFolder(); err != nil {
 		return err
@@ -229,7 +231,8 @@ func (h *Home) makeFolder() error {
 	return nil
 }
 
-// A memory passes on what the program says, and keeps the last lines for the page.
+// A memory passes on messages of the program and keeps the last lines for the
+// page.
 type memory struct {
 	w     io.Writer
 	mu    sync.Mutex
@@ -238,7 +241,7 @@ type memory struct {
 
 // Write implements [io.Writer].
 func (m *memory) Write(b []byte) (int, error) {
-	const most = 30 // lines
+	const most = 30 // number of lines
 	m.mu.Lock()
 	for line := range strings.Lines(string(b)) {
 		m.lines = append(m.lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "bcdissect: "))
@@ -254,7 +257,7 @@ func (m *memory) all() []string {
 	return append([]string{}, m.lines...)
 }
 
-// Folder returns where recordings are unless the user names another folder.
+// Folder returns the default folder of recordings.
 func Folder() (string, error) {
 	documents, err := documents()
 	if err != nil {

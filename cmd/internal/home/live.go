@@ -12,14 +12,15 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// An audience follows a recording on its live page.
+// An audience shows a recording on its live page.
 type audience struct {
 	page *livepage.Server
 	feed *server.Feed
-	seen chan struct{} // closed when the page has everything
+	seen chan struct{} // closed when the page has received everything
 }
 
-// newAudience returns one whose feed the proxy fills. port is the server's.
+// newAudience returns an audience whose feed the proxy fills. The port is the
+// port of this server.
 func newAudience(port uint16, say func(format string, args ...any)) (*audience, error) {
 	page, err := livepage.New(0, say)
 	if err != nil {
@@ -32,7 +33,7 @@ func newAudience(port uint16, say func(format string, args ...any)) (*audience, 
 		pipeline := dissect.New(dissect.Config{Ports: []uint16{port}})
 		sink := page.Sink(nothing{}, time.Now())
 		for d, err := a.feed.Next(); err == nil; d, err = a.feed.Next() {
-			_ = pipeline.Push(d, sink.Record) // the sink never fails
+			_ = pipeline.Push(d, sink.Record) // the sink never returns an error
 		}
 		_ = pipeline.Flush(sink.Record)
 		_ = sink.Close()
@@ -40,20 +41,20 @@ func newAudience(port uint16, say func(format string, args ...any)) (*audience, 
 	return a, nil
 }
 
-// end has the page take the rest of the feed, and ends it.
+// end lets the page receive the rest of the feed, and ends it.
 func (a *audience) end() error {
 	a.feed.End()
 	<-a.seen
 	return a.page.Close()
 }
 
-// path is the page's on this server.
+// path returns the path of the live page on this server.
 func (a *audience) path() string {
 	_, path, _ := strings.Cut(strings.TrimPrefix(a.page.Address(netip.AddrPort{}, false), "http://"), "/")
 	return "live/" + path
 }
 
-// A nothing is a sink that takes records and does nothing with them.
+// A nothing is a sink that ignores records.
 type nothing struct{}
 
 // Record implements [report.Sink].
@@ -62,7 +63,7 @@ func (nothing) Record(*dissect.Record) error { return nil }
 // Close implements [report.Sink].
 func (nothing) Close() error { return nil }
 
-// live serves the live page of the running recording.
+// live serves the live page of the current recording.
 func (h *Home) live(w http.ResponseWriter, r *http.Request) {
 	tape := h.running()
 	if tape == nil || tape.audience == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// mostPorts is the number of ports that are tried for the game to join: the first may
-// be taken by a host on this computer.
+// mostPorts is the number of ports to try for the game to join. A host on this
+// computer may use the first.
 const mostPorts = 10
 
 // A recording is a proxy that records a game.
@@ -33,7 +33,7 @@ type recording struct {
 
 	audience *audience // nil if there is no live page
 
-	took time.Duration // once it has ended
+	took time.Duration // duration, set when the recording has ended
 	err  error
 }
 
@@ -41,17 +41,17 @@ type recording struct {
 type status struct {
 	Running   bool    `json:"running"`
 	Server    string  `json:"server"`
-	Join      string  `json:"join"` // what to type in the game
+	Join      string  `json:"join"` // address to type in the game
 	File      string  `json:"file"`
 	Seconds   float64 `json:"seconds"`
-	Playing   int     `json:"playing"`        // games on this computer that play
-	Datagrams int64   `json:"datagrams"`      // in both directions
-	Bytes     int64   `json:"bytes"`          // of the file
-	Live      string  `json:"live,omitempty"` // the live page
+	Playing   int     `json:"playing"`        // number of games on this computer that are playing
+	Datagrams int64   `json:"datagrams"`      // number in both directions
+	Bytes     int64   `json:"bytes"`          // size of the file
+	Live      string  `json:"live,omitempty"` // path of the live page
 	Error     string  `json:"error,omitempty"`
 }
 
-// running returns the recording, nil if there is none.
+// running returns the current recording, nil if there is none.
 func (h *Home) running() *recording {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,10 +130,10 @@ func (h *Home) record(ctx context.Context, name string) error {
 	return nil
 }
 
-// odd matches the characters of servers that are not for the names of files.
+// odd matches characters of server names that are replaced in file names.
 var odd = regexp.MustCompile(`[^\pL\pN.-]+`)
 
-// write creates the file of a recording, which is named by its time and server.
+// write creates the file of a recording. Its name has the time and the server.
 func (h *Home) write(r *recording) error {
 	if err := h.makeFolder(); err != nil {
 		return err

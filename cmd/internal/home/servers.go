@@ -16,13 +16,13 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// mostServers bounds the servers that are remembered.
+// mostServers is the maximum number of stored servers.
 const mostServers = 12
 
-// used returns the servers that were used before, the last one first. Lines that home
-// doesn't write, with control characters, are not shown to anyone.
+// used returns the servers that were used before, the last one first. It skips
+// lines with control characters, which the program never writes.
 func (h *Home) used() []string {
-	text, _ := os.ReadFile(h.servers) // there may be no file yet
+	text, _ := os.ReadFile(h.servers) // the file may not exist yet
 	all := []string{}
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && line == report.Escape(line) && len(all) < mostServers {
@@ -32,7 +32,7 @@ func (h *Home) used() []string {
 	return all
 }
 
-// remember puts a server at the front of those that were used.
+// remember moves a server to the front of the list of used servers.
 func (h *Home) remember(server string) {
 	if h.servers == "" {
 		return
@@ -44,8 +44,8 @@ func (h *Home) remember(server string) {
 	}
 }
 
-// writeServers replaces the file at once, so that a full disk or another home loses no
-// server.
+// writeServers replaces the file in one step. A full disk or another running
+// program then cannot lose servers.
 func (h *Home) writeServers(all []string) error {
 	if err := os.MkdirAll(filepath.Dir(h.servers), 0o700); err != nil {
 		return err
@@ -71,17 +71,17 @@ type offer struct {
 	Players *int     `json:"players,omitempty"`
 	Limit   *int     `json:"limit,omitempty"`
 	Names   []string `json:"names,omitempty"`
-	Trip    float64  `json:"trip,omitempty"` // in milliseconds
+	Trip    float64  `json:"trip,omitempty"` // round trip in milliseconds
 	Error   string   `json:"error,omitempty"`
 }
 
-// A search is what came of looking for servers.
+// A search is the result of searching for servers.
 type search struct {
 	Servers []offer `json:"servers"`
 	Error   string  `json:"error,omitempty"`
 }
 
-// look asks the local network, and the servers that were used before.
+// look queries the local network and the servers that were used before.
 func (h *Home) look(ctx context.Context) *search {
 	o := query.Options{Timeout: time.Second, Retries: 1}
 	names, hosts := h.used(), []string{}
