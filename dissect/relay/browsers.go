@@ -9,25 +9,25 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 )
 
-// Anybody can ask in the name of another, who then gets the answers. Within ten
-// seconds a network is therefore sent one full answer, and four times the bytes
-// of its queries.
+// Queries can have a forged source address, whose owner then gets the answers.
+// So in ten seconds the host sends a network at most one full answer and four
+// times the bytes of its queries.
 const (
 	quotaFor     = 10 * time.Second
-	quotas       = 1 << 16 // that are remembered; networks that meet in one share it
+	quotas       = 1 << 16 // size of the table of quotas. Networks with the same place in it share a quota.
 	answerFactor = 4
 
 	shortestAnswer = len(`\final\\queryid\1.1`)
 )
 
-// A quota is what a network was sent beyond four times its queries.
+// A quota is how much a network was sent in excess of four times its queries.
 type quota struct {
 	used int32
-	last int32 // in seconds since the host began
+	last int32 // seconds since the host began
 }
 
-// networkOf returns the network of an address that shares a quota. Addresses that
-// no router carries are networks of their own: these are near.
+// networkOf returns the network of an address that shares a quota. An address
+// that is not routed, such as a private one, is its own network.
 func networkOf(a netip.Addr) netip.Addr {
 	if a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || !a.Is4() {
 		return a
@@ -37,7 +37,7 @@ func networkOf(a netip.Addr) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// hash returns a number that nobody can foresee.
+// hash returns a number that others cannot predict.
 func (h *Host) hash(addr netip.AddrPort) uint64 {
 	for len(h.secret) < sha256.Size {
 		h.secret = binary.LittleEndian.AppendUint32(h.secret, h.cfg.Random())
@@ -48,14 +48,14 @@ func (h *Host) hash(addr netip.AddrPort) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// quotasOf returns the quotas of an address's network, as they are now. A network
-// has used as much as the least of them says: others may share one, but hardly all.
+// quotasOf returns the current quotas of an address's network. The network has
+// used as much as the lowest of them: others may share one, but hardly all.
 func (h *Host) quotasOf(from netip.Addr) (list [2]*quota, now int32) {
 	if h.quotas == nil {
 		h.quotas = make([]quota, quotas)
 	}
 	hash := h.hash(netip.AddrPortFrom(networkOf(from), 0))
-	now = int32(h.now.Sub(h.start)/time.Second) + 1 // 0 is never
+	now = int32(h.now.Sub(h.start)/time.Second) + 1 // 0 stands for never
 	for i := range list {
 		list[i] = &h.quotas[hash>>(32*i)%quotas]
 		if q := list[i]; q.last == 0 || now-q.last > int32(quotaFor/time.Second) {
@@ -65,7 +65,7 @@ func (h *Host) quotasOf(from netip.Addr) (list [2]*quota, now int32) {
 	return list, now
 }
 
-// answerPublic answers a query to a host that anybody can ask.
+// answerPublic answers a query to a public host.
 func (h *Host) answerPublic(from netip.AddrPort, query gamespy.Message, size int) {
 	list, now := h.quotasOf(from.Addr())
 	used := int(min(list[0].used, list[1].used))
@@ -93,7 +93,7 @@ func (h *Host) answerPublic(from netip.AddrPort, query gamespy.Message, size int
 	}
 }
 
-// sizeOf returns the bytes of datagrams.
+// sizeOf returns the size of datagrams in bytes.
 func sizeOf(datagrams [][]byte) (n int) {
 	for _, d := range datagrams {
 		n += len(d)

@@ -15,7 +15,7 @@ func (h *Host) Hear(now time.Time, from netip.AddrPort) {
 	h.hears(from)
 }
 
-// hears returns the captured client at an address, nil if there is none.
+// hears returns the captured client at an address, or nil if there is none.
 func (h *Host) hears(from netip.AddrPort) *peer {
 	p := h.speaker(from, firstID, nil)
 	if p != nil {
@@ -24,9 +24,9 @@ func (h *Host) hears(from netip.AddrPort) *peer {
 	return p
 }
 
-// Take takes a message of a captured client as a connection without delay and loss
-// delivers it; the body belongs to the host from then on. It reports whether such
-// a message can be sent at all.
+// Take takes a message of a captured client, as if it came through a connection
+// without delay and loss. The body then belongs to the host. It reports whether
+// such a message can be sent at all.
 func (h *Host) Take(now time.Time, from netip.AddrPort, m arq.Message) bool {
 	h.tick(now)
 	if arq.Arrive(&m) != nil {
@@ -54,8 +54,8 @@ func (h *Host) Take(now time.Time, from netip.AddrPort, m arq.Message) bool {
 	return true
 }
 
-// Exploded notes that the captured host's simulation has destroyed the ship of a slot:
-// nobody is sent it any more.
+// Exploded notes that the captured host's simulation has destroyed the ship of
+// a slot. The host no longer sends it to players.
 func (h *Host) Exploded(slot int) {
 	if slot < len(h.slots) && h.slots[slot] != nil {
 		for i := range h.slots[slot].objects {

@@ -16,69 +16,68 @@ import (
 type (
 	// A Message is one message to send or deliver.
 	Message = arq.Message
-	// LinkLimits bound the memory for one side of a connection; the zero value
-	// stands for the usual limits.
+	// LinkLimits bound the memory for one side of a connection. The zero value
+	// means the usual limits.
 	LinkLimits = arq.Limits
 	// LinkStats count the messages of one side of a connection.
 	LinkStats = arq.Stats
 )
 
-// A ClientConfig says who a client is, and how much it does by itself.
+// A ClientConfig configures a client and what it does automatically.
 type ClientConfig struct {
-	Name     string // told to the host as soon as it lets the client in; empty leaves that to the caller
+	Name     string // name that is sent to the host once it lets the client in. If empty, the caller sends it.
 	Password string
-	Claimed  [4]byte // its address, as it sees it
-	Nonce    uint32  // other than 0
-	OpenBC   bool    // it writes as OpenBC's test clients do
+	Claimed  [4]byte // the client's address as the client knows it
+	Nonce    uint32  // nonce of the connect, not 0
+	OpenBC   bool    // the client writes as OpenBC's test clients do
 	Limits   LinkLimits
-	Adapt    bool            // it sends messages again by the measured round trip, not by the game's timers
-	Catalog  *decode.Catalog // of game messages; nil for those of the game
+	Adapt    bool            // retransmit by the measured round trip instead of the game's timers
+	Catalog  *decode.Catalog // game messages. Nil means the game's catalogue.
 
-	// Answer returns the hashes of the files of a round. Nil leaves answers to
-	// the caller, see Client.Asked.
+	// Answer returns the hashes of the files of a round. If Answer is nil, the
+	// caller answers: see Client.Asked.
 	Answer func(round uint8) *msg.ChecksumResponse
-	Enter  bool // it says that it is ready as soon as it can
-	Ask    bool // it asks for ships that it is told of and does not know
+	Enter  bool // send that the client is ready as soon as possible
+	Ask    bool // request ships that the client hears of and does not know
 
-	// Deliver is told of every message of the host's, transport messages
-	// included; nil for nobody. The message is borrowed. The client has applied it
-	// by then.
+	// Deliver, if not nil, is called with every message of the host, transport
+	// messages included, after the client has applied it. The message is borrowed.
 	Deliver func(now time.Time, m *Message)
-	// Sent takes the messages of the client, and [Client.Take] the host's, where
-	// there is no need for datagrams; nil for datagrams.
+	// Sent, if not nil, gets the client's messages, so that there are no
+	// datagrams. The host's messages then come by [Client.Take].
 	Sent func(m Message)
 }
 
-// A ClientPhase is how far a client has come.
+// A ClientPhase is a client's progress.
 type ClientPhase uint8
 
 // The phases of clients.
 const (
-	ClientIdle       ClientPhase = iota // it has not asked yet
+	ClientIdle       ClientPhase = iota // it has not asked to be let in
 	ClientConnecting                    // it asks to be let in
 	ClientJoining                       // it has an id
 	ClientPlaying                       // it was announced
 	ClientLeaving                       // it has said goodbye
-	ClientGone                          // it was put out, or the host has left
+	ClientGone                          // it was removed, or the host has left
 )
 
-// mostAsked are the rounds that a client remembers to be asked for: more at a
-// time are nonsense.
+// mostAsked is the number of unanswered rounds that a client remembers. The
+// game never asks for so many at a time.
 const mostAsked = 8
 
 // A Client is one client of the game as a state machine: datagrams of the host
-// and the time go in, datagrams come out. Like a [Host] it has no socket and no
-// clock; a [Network] between them makes the trouble that a test wants.
+// and the time go in, datagrams come out. Like a [Host], it has no socket and
+// no clock. A [Network] between the two simulates faults for tests.
 type Client struct {
 	ClientConfig
 	Phase  ClientPhase
-	ID     uint8   // 0 as long as it has none
-	Slot   int     // -1 as long as it is not known
-	Reason int     // why it was put out, -1 otherwise
-	Err    error   // the first thing that should not have happened
+	ID     uint8   // 0 if it has none yet
+	Slot   int     // -1 while unknown
+	Reason int     // why it was removed, or -1
+	Err    error   // the first error
 	Asked  []uint8 // rounds that are not answered yet, if Answer is nil
-	Loaded bool    // it has been sent all that it needs to load the mission
-	InGame bool    // it has been sent the mission's rules
+	Loaded bool    // the host has sent all that the client needs to load the mission
+	InGame bool    // the host has sent the mission's rules
 
 	link    *arq.Endpoint
 	decoder *decode.Decoder
@@ -88,7 +87,7 @@ type Client struct {
 	out     []byte
 	in      []byte
 	sent    time.Time
-	counted uint16 // reliable game messages
+	counted uint16 // number of reliable game messages
 }
 
 // NewClient returns a client that has not connected.
@@ -104,14 +103,14 @@ func NewClient(cfg ClientConfig) *Client {
 	return c
 }
 
-// Idle reports whether all that the client has sent is acknowledged.
+// Idle reports whether everything that the client has sent is acknowledged.
 func (c *Client) Idle() bool { return c.link.Idle() }
 
 // Link returns the counts of the client's connection.
 func (c *Client) Link() LinkStats { return c.link.Stats() }
 
-// Connect asks to be let in, once a second until there is an answer. The body
-// is that of a captured request; nil stands for one made of the configuration.
+// Connect asks to be let in, once a second until the host answers. The body is
+// the body of a captured request. If nil, it is made from the configuration.
 func (c *Client) Connect(now time.Time, body []byte) {
 	if body == nil {
 		req := transport.Request{Addr: c.Claimed, Nonce: c.Nonce, Password: wire.AppendWideTextOf(nil, c.Password)}
@@ -121,7 +120,7 @@ func (c *Client) Connect(now time.Time, body []byte) {
 	c.Send(now, arq.Message{Type: transport.Connect, Body: body})
 }
 
-// Leave says goodbye.
+// Leave sends that the client leaves.
 func (c *Client) Leave(now time.Time) {
 	c.Phase = ClientLeaving
 	if c.OpenBC {
@@ -151,7 +150,7 @@ func (c *Client) Queue(now time.Time, m Message) error {
 	return err
 }
 
-// Send sends any message; Err keeps its error.
+// Send sends any message. An error goes to Err.
 func (c *Client) Send(now time.Time, m Message) { c.failed(c.Queue(now, m)) }
 
 func (c *Client) failed(err error) {
@@ -160,7 +159,7 @@ func (c *Client) failed(err error) {
 	}
 }
 
-// SendBody sends a game message as it is.
+// SendBody sends an encoded game message.
 func (c *Client) SendBody(now time.Time, reliable bool, body []byte) {
 	c.Send(now, arq.Message{Type: transport.Standard, Reliable: reliable, Body: body})
 }
@@ -181,11 +180,11 @@ func (c *Client) SayAs(now time.Time, op decode.Opcode, m decode.Message, d deco
 	c.SendBody(now, spec.Reliable, body)
 }
 
-// Know says that the client knows a ship, such as its own.
+// Know tells the client that it has a ship, such as its own.
 func (c *Client) Know(id wire.ObjectID) { c.ships[id] = true }
 
-// Datagram returns the next datagram that is due, as it goes to the network; it
-// is valid until the next call.
+// Datagram returns the next datagram that is due, in its form on the network.
+// It is valid until the next call.
 func (c *Client) Datagram(now time.Time) (datagram []byte, ok bool) {
 	if c.Phase == ClientIdle || c.Phase == ClientGone {
 		return nil, false
@@ -207,8 +206,8 @@ func (c *Client) Datagram(now time.Time) (datagram []byte, ok bool) {
 	return c.out, true
 }
 
-// Next returns when Datagram may have something to send; the zero time stands
-// for never.
+// Next returns when Datagram may have something to send. The zero time means
+// never.
 func (c *Client) Next() time.Time {
 	if c.Phase == ClientIdle || c.Phase == ClientGone {
 		return time.Time{}
@@ -216,10 +215,10 @@ func (c *Client) Next() time.Time {
 	return c.link.Next()
 }
 
-// openBC returns the next datagram in the forms of OpenBC's test clients: with a
-// connect without nonce, a keepalive of two bytes, and numbers of eight bits.
-// Acknowledgements of the link are left out: those clients send them but once,
-// and Receive does.
+// openBC returns the next datagram in the forms of OpenBC's test clients: with
+// a connect without nonce, a keepalive of two bytes, and numbers of eight bits.
+// The link's acknowledgements are removed, since those clients send them only
+// once. Receive sends them.
 func (c *Client) openBC(now time.Time) (plain []byte, ok bool) {
 	for {
 		if plain, ok = c.link.Datagram(now, c.plain[:0]); !ok {
@@ -229,17 +228,18 @@ func (c *Client) openBC(now time.Time) (plain []byte, ok bool) {
 			return plain, true
 		}
 	}
-	// Much of the link's output is left out, so it does not know.
+	// Since much of the link's output is removed, the link does not know when the
+	// client last sent something.
 	if c.Phase != ClientConnecting && now.Sub(c.sent) >= arq.KeepaliveAfter {
 		return []byte{c.ID, 1, byte(transport.NameChange), 2}, true
 	}
 	return nil, false
 }
 
-// openBCConnect is how OpenBC's test clients ask to be let in.
+// openBCConnect is the connect of OpenBC's test clients.
 var openBCConnect = []byte{byte(transport.Connect), 8, 1, 0, 0, 0, 127, 0}
 
-// rewrite rewrites a datagram; the result may be empty.
+// rewrite rewrites a datagram. The result may be empty.
 func rewrite(plain []byte) []byte {
 	out := []byte{plain[0], 0}
 	split, err := transport.Split(plain)
@@ -255,7 +255,7 @@ func rewrite(plain []byte) []byte {
 		case transport.Connect:
 			out = append(out, openBCConnect...)
 		case transport.NameChange, transport.BootPlayer, transport.Disconnect, transport.Leave:
-			m.Seq = (m.Seq - 1) & 0xFF // their connect has no number
+			m.Seq = (m.Seq - 1) & 0xFF // these clients do not number their connect
 			if longer, err := transport.Append(out, &m.Header, m.Body); err == nil {
 				out = longer
 			}
@@ -270,8 +270,8 @@ func rewrite(plain []byte) []byte {
 	return out
 }
 
-// Receive takes a datagram of the host's, which is borrowed until the call
-// returns. A datagram that does not split is ignored, as in the game.
+// Receive takes a datagram of the host. It is borrowed until the call returns.
+// A datagram that does not split is ignored, as in the game.
 func (c *Client) Receive(now time.Time, datagram []byte) {
 	if c.Phase == ClientIdle || c.Phase == ClientGone || len(datagram) == 0 || datagram[0] != transport.HostPeer {
 		return
@@ -290,18 +290,18 @@ func (c *Client) Receive(now time.Time, datagram []byte) {
 		case c.OpenBC && m.Type == transport.Standard && m.HasSeq:
 			c.acknowledge(&m.Header)
 		case c.OpenBC && m.Type == transport.Acknowledge && !m.Control():
-			// The host has seen eight bits of the number only.
+			// The host has seen only eight bits of the number.
 			last := c.counted - 1
 			m.Seq = last - (last-m.Seq)&0xFF
 		case c.OpenBC && m.Type == transport.Acknowledge:
-			m.Seq++ // see rewrite
+			m.Seq++ // undo the change of rewrite
 		}
 		c.link.Receive(now, &m, func(m *arq.Message) { c.deliver(now, m) })
 	}
 }
 
-// acknowledge acknowledges a game message as OpenBC's test clients do: in a
-// datagram of its own, with flags of their own. They do so for no control
+// acknowledge acknowledges a game message as OpenBC's test clients do, in a
+// separate datagram and with other flags. They do not acknowledge control
 // messages.
 func (c *Client) acknowledge(h *transport.Header) {
 	ack := transport.AckOf(h)
@@ -312,8 +312,8 @@ func (c *Client) acknowledge(h *transport.Header) {
 	}
 }
 
-// Take takes a message of the host's as a connection without delay and loss
-// delivers it.
+// Take takes a message of the host, as if it came through a connection without
+// delay and loss.
 func (c *Client) Take(now time.Time, m *Message) {
 	if c.Phase != ClientGone {
 		c.deliver(now, m)
@@ -331,7 +331,7 @@ func (c *Client) deliver(now time.Time, m *arq.Message) {
 	}
 }
 
-// control takes a message below 32 of the host's.
+// control takes a message of the host with a type below 32.
 func (c *Client) control(now time.Time, m *arq.Message) {
 	spec := transport.SpecFor(&transport.Message{Header: m.Header, Body: m.Body})
 	if spec == nil {
@@ -365,7 +365,7 @@ func (c *Client) introduce(now time.Time) {
 	c.Send(now, arq.Message{Type: transport.NameChange, Body: c.encode("NameChange", &own)})
 }
 
-// game takes a game message of the host's.
+// game takes a game message of the host.
 func (c *Client) game(now time.Time, body []byte) {
 	op := decode.Opcode(body[0])
 	switch op {

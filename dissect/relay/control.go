@@ -17,16 +17,16 @@ type Status struct {
 	Name    string
 	Mission string
 	Mode    Mode
-	Since   time.Time // of the first call that gave the time; zero before that
-	Now     time.Time // of the last one
-	Players int       // clients that have a slot
-	Playing int       // of them in the game
-	Limit   int       // how many can play
+	Since   time.Time // time of the first call with a time, or zero before that
+	Now     time.Time // time of the last such call
+	Players int       // number of clients with a slot
+	Playing int       // number of clients in the game
+	Limit   int       // how many clients can play
 	Down    bool      // Shutdown has been called
 	Stats   Stats
 }
 
-// Status describes the game as it is.
+// Status returns the current status of the game.
 func (h *Host) Status() Status {
 	s := Status{
 		Name: h.cfg.Name, Mission: h.cfg.Mission, Mode: h.cfg.Mode, Since: h.start, Now: h.now,
@@ -45,7 +45,7 @@ func (h *Host) Status() Status {
 }
 
 // Players returns those clients that have a slot, in the order in which they
-// came. Unlike those of [Host.Peers], names belong to the caller.
+// came. The names belong to the caller, unlike the names in [Host.Peers].
 func (h *Host) Players() (list []PeerInfo) {
 	for p := range h.Peers() {
 		if p.Slot >= 0 && (p.Proved || p.Assumed) {
@@ -56,9 +56,9 @@ func (h *Host) Players() (list []PeerInfo) {
 	return list
 }
 
-// Kick puts a client out, tells it and the others, and reports whether there is
-// a client with that id. The reason is one of the transport's, such as
-// [transport.BootKicked].
+// Kick removes a client, and tells the client and the others. It reports
+// whether there is a client with the id. The reason is a constant of package
+// transport, such as [transport.BootKicked].
 func (h *Host) Kick(now time.Time, id, reason uint8) bool {
 	h.tick(now)
 	if id > lastID || h.ids[id] == nil || h.ids[id].phase == Leaving {
@@ -68,8 +68,8 @@ func (h *Host) Kick(now time.Time, id, reason uint8) bool {
 	return true
 }
 
-// Recheck asks Config.Banned about all who are there, puts those out that it
-// names, and returns how many these are. It is for after the bans have changed.
+// Recheck calls Config.Banned for all clients, removes those that are banned,
+// and returns their number. Call it after the bans have changed.
 func (h *Host) Recheck(now time.Time) (n int) {
 	h.tick(now)
 	if h.cfg.Banned == nil {
@@ -84,11 +84,11 @@ func (h *Host) Recheck(now time.Time) (n int) {
 	return n
 }
 
-// longestLine is how many bytes of text one line of chat from the host has.
+// longestLine is the longest chat line of the host in bytes.
 const longestLine = 200
 
-// Say has the host say something to all who play, as a chat line of peer 1, and
-// returns how many that are. Long text becomes several lines.
+// Say sends text from the host to all players as chat of peer 1, and returns
+// their number. A long text becomes several lines.
 func (h *Host) Say(now time.Time, text string) (n int) {
 	h.tick(now)
 	for len(text) > 0 {

@@ -2,26 +2,28 @@ package relay
 
 import "time"
 
-// A client that joined blindly, in the name of another, acknowledges what it
-// guesses. The host sends a client updates of ships only as long as it
-// acknowledges what it gets, in time; without, they end after creditMost.
+// An attacker that joined with a forged source address does not get the host's
+// messages, so it guesses what to acknowledge. The host therefore sends a
+// client ship updates only while the client acknowledges messages in time. A
+// client that does not gets at most creditMost bytes of them.
 const (
-	creditMost  = 64 << 10               // bytes
-	creditAsks  = creditMost / 2         // what is left when the host asks for an acknowledgement
-	creditAge   = 3 * time.Second        // at most, of messages that are not acknowledged
-	creditEvery = 100 * time.Millisecond // between two looks
+	creditMost  = 64 << 10               // in bytes
+	creditAsks  = creditMost / 2         // bytes left when the host asks for an acknowledgement
+	creditAge   = 3 * time.Second        // maximum age of messages that are not acknowledged
+	creditEvery = 100 * time.Millisecond // time between two checks
 )
 
-// A credit is what a client may be sent before it acknowledges again.
+// A credit is how much a client may be sent before its next acknowledgement.
 type credit struct {
-	left  int // bytes
-	acked int // acknowledgements that have counted
+	left  int // in bytes
+	acked int // number of acknowledgements counted so far
 	asked time.Time
 	next  time.Time
 }
 
 // lend renews a client's credit if it has acknowledged what it was sent. It
-// returns when it will do so again; zero for when the client has been sent more.
+// returns when it will do so again, or the zero time if not before the client
+// is sent more.
 func (h *Host) lend(p *peer) (next time.Time) {
 	c := &p.credit
 	if !h.cfg.Public || !p.trusted || p.phase != Playing || c.left > creditAsks {

@@ -9,22 +9,22 @@ import (
 )
 
 // A Guard is a rule by which the host protects its players from each other. The
-// stock host has none of them.
+// stock host has no guards.
 type Guard uint8
 
 // The guards.
 const (
 	GuardNone    Guard = iota
-	GuardSender        // chat and teams bear their true sender
-	GuardText          // chat holds no control characters
-	GuardOwner         // creations bear their true owner
-	GuardObject        // nobody creates, updates or removes the objects of others
-	GuardName          // names are readable and unique, and name their bearer
+	GuardSender        // chat and teams have their true sender
+	GuardText          // chat contains no control characters
+	GuardOwner         // creations have their true owner
+	GuardObject        // clients create, update and remove only their own objects
+	GuardName          // names are readable and unique, and identify their player
 	GuardRename        // names change at most once a second, and repetitions are not passed on
-	GuardLeave         // nobody leaves in the name of another
-	GuardAddress       // nobody is told the address of another
-	GuardFlood         // nobody sends more than its budget
-	Guards             // how many there are
+	GuardLeave         // clients announce only that they themselves leave
+	GuardAddress       // players are not sent the addresses of others
+	GuardFlood         // clients send no more than their budget
+	Guards             // number of guards
 )
 
 // Rules document the guards.
@@ -43,10 +43,10 @@ var Rules = [Guards]*decode.Rule{
 // A Departure is a message that a host with guards changes or refuses.
 type Departure struct {
 	Guard   Guard
-	Spare   bool // such a host sends it, changed or not, and the stock host does not
+	Spare   bool // a host with guards sends it, changed or not, and the stock host does not
 	Type    transport.Type
-	Body    []byte // as the stock host sends it; borrowed
-	Instead []byte // as this host sends it, nil if it does not; borrowed
+	Body    []byte // as the stock host sends it. The bytes are borrowed.
+	Instead []byte // as this host sends it, or nil if it does not. The bytes are borrowed.
 }
 
 // departs reports a departure of a captured client's message.
@@ -56,7 +56,7 @@ func (h *Host) departs(p *peer, d *Departure) {
 	}
 }
 
-// self returns the id by which the client names itself.
+// self returns the id that the client uses for itself.
 func (h *Host) self(p *peer) uint8 {
 	return cmp.Or(h.shown(p).ID, p.id)
 }
@@ -70,7 +70,7 @@ func (h *Host) shown(p *peer) Shown {
 }
 
 // departure returns how the judged message of a captured client departs from
-// its original, nil if it does not.
+// its original, or nil if it does not.
 func (h *Host) departure(v *verdict, spec *decode.Spec, payload []byte, res *decode.Result) *Departure {
 	if v.as == nil && !v.refuse {
 		return nil
@@ -78,8 +78,9 @@ func (h *Host) departure(v *verdict, spec *decode.Spec, payload []byte, res *dec
 	return &Departure{Guard: v.guard, Type: transport.Standard, Body: bytes.Clone(payload), Instead: h.identity(v, spec, res)}
 }
 
-// excess reports whether a captured client's message is beyond its budget. The
-// datagrams of captured clients are not those that came, so they do not count.
+// excess reports whether a captured client's message is beyond its budget. It
+// does not count the datagrams of captured clients, since they are not the ones
+// that were captured.
 func (h *Host) excess(p *peer, m *transport.Message) bool {
 	if h.cfg.Departs == nil || m.Type != transport.Standard {
 		return false
@@ -96,8 +97,8 @@ func (h *Host) excess(p *peer, m *transport.Message) bool {
 // passes reports whether a message is passed on, changed or not.
 func (d *Departure) passes() bool { return d == nil || d.Instead != nil }
 
-// misnamed returns how the name that the others are told of a captured client
-// differs from the one it gave, nil if it does not.
+// misnamed returns how the name that others are sent for a captured client
+// differs from the name that it gave, or nil if it does not.
 func (p *peer) misnamed() *Departure {
 	if bytes.Equal(p.naming, p.told) {
 		return nil

@@ -16,90 +16,92 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Whoever can write a false source address, but cannot read what comes back, has
-// to guess the id of a player: 124 datagrams hold all of them. Each wrong one
-// shows that somebody guesses. From then on the host believes messages
-// of that kind from that address only with a sign of the player: see
-// [arq.Endpoint.Challenge].
+// An attacker who can forge a player's source address, but does not get the
+// replies, has to guess the player's id: 124 datagrams cover all ids. Each
+// wrong id shows that an attacker guesses. From then on, the host accepts the
+// attacker's kinds of messages from that address only after the player has
+// answered a challenge: see [arq.Endpoint.Challenge].
 const (
-	suspectFor     = time.Minute             // after the last wrong id
-	challengeEvery = 30 * time.Millisecond   // so that hardly a datagram of the game's leaves without a sign
-	challengeFast  = 10 * time.Millisecond   // the same until acknowledgements are repeated often
-	fastFor        = 2 * time.Second         // the game repeats an acknowledgement on its own twice, and then in other datagrams
-	answersWithin  = 900 * time.Millisecond  // after the first wrong id; a client that has answered no challenge by then, when the game repeats messages, may not know how
-	challengeSlow  = time.Second             // the same while nothing comes from the player
-	slowAfter      = 2 * time.Second         // without a word
-	ghostAfter     = 2 * time.Second         // without progress in a join
-	contestedFor   = 700 * time.Millisecond  // after a wrong id, how long messages of its kind are not believed of a client that answers none
-	repeatedAfter  = 500 * time.Millisecond  // from a message to its repetition
-	repeatedBefore = 2500 * time.Millisecond // the same: the game's first two are one and two seconds after the copy before
-	reportedIDs    = 2                       // wrong ids; a single one may be an accident
-	forgetIDs      = 10 * time.Second        // an id that the address had before is no guess
+	suspectFor     = time.Minute             // how long after the last wrong id the address is suspect
+	challengeEvery = 30 * time.Millisecond   // time between challenges, so short that hardly a datagram of the game leaves without an answer
+	challengeFast  = 10 * time.Millisecond   // time between challenges until acknowledgements are repeated often
+	fastFor        = 2 * time.Second         // how long to use challengeFast: the game repeats an acknowledgement twice in datagrams with nothing else, and later in other datagrams
+	answersWithin  = 900 * time.Millisecond  // how long after the first wrong id a client has for an answer. By then the game has repeated messages, so a client without an answer may not support challenges.
+	challengeSlow  = time.Second             // time between challenges while the player sends nothing
+	slowAfter      = 2 * time.Second         // how long the player must be silent for challengeSlow
+	ghostAfter     = 2 * time.Second         // longest time between steps of a join
+	contestedFor   = 700 * time.Millisecond  // after a wrong id, how long its kind of messages is rejected for a client that answers no challenges
+	repeatedAfter  = 500 * time.Millisecond  // shortest time from a message to its repetition
+	repeatedBefore = 2500 * time.Millisecond // longest time from a message to its repetition: the game's first two follow the previous copy after one and two seconds
+	reportedIDs    = 2                       // how many wrong ids are reported. A single one may be an accident.
+	forgetIDs      = 10 * time.Second        // how long an earlier id of the address is not a guess
 )
 
 // Leaves. The game's clients repeat theirs every second until it is acknowledged.
 const (
-	leaveRepeated = 800 * time.Millisecond // from a leave to one that can be its repetition
-	leaveLast     = 300 * time.Millisecond // after a leave, until when messages before it may arrive
+	leaveRepeated = 800 * time.Millisecond // shortest time from a leave to its repetition
+	leaveLast     = 300 * time.Millisecond // how long after a leave earlier messages may arrive
 )
 
-// OpenBC's clients say once that they leave. The host asks whether one is still there.
+// OpenBC's clients send a leave only once. The host asks whether such a client
+// is still there.
 const (
-	leaveAsked = 1500 * time.Millisecond // after a leave, until when one that is there has acknowledged something
-	leaveAsks  = 400 * time.Millisecond  // between two questions
+	leaveAsked = 1500 * time.Millisecond // how long after a leave a client that is still there takes to acknowledge something
+	leaveAsks  = 400 * time.Millisecond  // time between two questions
 )
 
-// How long a client that is there may say nothing.
+// How long a client that is still there may be silent.
 const (
 	leastSilence   = 300 * time.Millisecond
-	idleSilence    = 7 * time.Second  // its keepalives are five seconds apart
-	loadingSilence = 20 * time.Second // it loads a mission
+	idleSilence    = 7 * time.Second  // keepalives are five seconds apart
+	loadingSilence = 20 * time.Second // while it loads a mission
 )
 
-// A forgery is what the host knows of others who use a player's address.
+// A forgery is what the host knows about forged use of a player's address.
 type forgery struct {
-	began  time.Time // the first wrong id of a row
-	last   time.Time // the last one
-	ids    [2]uint64 // a bit for each wrong id
+	began  time.Time // time of the first wrong id in a row
+	last   time.Time // time of the last wrong id
+	ids    [2]uint64 // one bit for each wrong id
 	told   bool
-	asked  time.Time // when the player was challenged last
-	signed time.Time // when the player answered a challenge last
+	asked  time.Time // when the player was last challenged
+	signed time.Time // when the player last answered a challenge
 
-	contested [kindCount]time.Time // when a message of each kind last came with a wrong id
-	second    time.Time            // in which looked counts
-	looked    int                  // datagrams with wrong ids that were looked into
-	refused   []refused            // messages that were not believed
-	next      int                  // of them to be replaced
+	contested [kindCount]time.Time // when a message of each kind last had a wrong id
+	second    time.Time            // second for which looked counts
+	looked    int                  // number of datagrams with wrong ids that were examined
+	refused   []refused            // messages that were rejected
+	next      int                  // index of the next entry of refused to replace
 }
 
-// A refused message had the right id and was not believed.
+// A refused is a message with the right id that was rejected.
 type refused struct {
 	hash uint64
-	at   time.Duration // since the first wrong id
+	at   time.Duration // time since the first wrong id
 }
 
-// Bounds of what the host remembers of a forgery. A stranger can write many messages with
-// the right id, but must not have the host forget a player's within a second.
+// Limits of what the host remembers about a forgery. An attacker can send many
+// messages with the right id, but must not make the host forget the player's
+// messages within a second.
 const (
-	lookedAtMost    = 16 << 10 // a second
+	lookedAtMost    = 16 << 10 // per second
 	refusedMost     = 2048
-	refusedDatagram = 8 // messages of a datagram; the game repeats one in each
+	refusedDatagram = 8 // messages per datagram. The game repeats one in each.
 )
 
-// kinds are what a forger wants, a bit for each.
+// kinds are the purposes of forged messages, one bit for each.
 type kinds uint8
 
 const (
-	kindAck   kinds = 1 << iota // the player's own messages to be lost, or the host's
-	kindGame                    // to speak for the player
-	kindName                    // to rename it
-	kindLeave                   // to be rid of it
-	kindNone                    // nothing
+	kindAck   kinds = 1 << iota // make messages of the player or the host count as delivered
+	kindGame                    // send game messages as the player
+	kindName                    // rename the player
+	kindLeave                   // remove the player
+	kindNone                    // no purpose
 	kindCount = 4
 	allKinds  = kindNone - 1
 )
 
-// kindOf returns what a message is good for.
+// kindOf returns the purpose for which messages of a type can be forged.
 func kindOf(t transport.Type) kinds {
 	switch t {
 	case transport.Acknowledge:
@@ -118,17 +120,18 @@ func kindOf(t transport.Type) kinds {
 // A farewell is a leave that does not count yet.
 type farewell struct {
 	m    transport.Message
-	at   time.Time // zero for none
+	at   time.Time // zero if there is none
 	wait time.Duration
-	asks time.Time // when the client is asked next whether it is there; zero for never
+	asks time.Time // when to ask next whether the client is still there, zero for never
 }
 
-// suspected reports whether others use the player's address.
+// suspected reports whether the player's address is forged.
 func (h *Host) suspected(p *peer) bool {
 	return !p.forgery.last.IsZero() && h.now.Sub(p.forgery.last) < suspectFor
 }
 
-// guarded reports whether a player needs signs: others use its address, or might.
+// guarded reports whether a player must answer challenges: its address is
+// forged, or may be.
 func (h *Host) guarded(p *peer) bool { return h.cfg.Proof || h.suspected(p) }
 
 // suspect notes that a datagram from a player's address had a wrong id.
@@ -148,13 +151,13 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 		h.report(Forged, p, fmt.Sprintf("forged datagrams for %q: wrong ids come from its address", wire.WideText(p.alias)))
 	}
 	if h.mustSign(p) {
-		p.goodbye = farewell{} // it has come without a sign
+		p.goodbye = farewell{} // it was sent without a proof
 	}
 	h.challenge(p)
 }
 
-// challenge asks a player whose address others use for a sign, if it is time to,
-// and returns when it is the next time; zero for never.
+// challenge challenges a player whose address is forged, if it is time for
+// that. It returns the time of the next challenge, or zero for never.
 func (h *Host) challenge(p *peer) (next time.Time) {
 	if !h.guarded(p) || !p.known() || p.phase == Leaving || p.openBC() {
 		return next
@@ -163,7 +166,7 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 	switch {
 	case h.now.Sub(f.began) < fastFor:
 		every = challengeFast
-	case h.now.Sub(p.heard) > slowAfter: // it may be loading, and what it doesn't read piles up
+	case h.now.Sub(p.heard) > slowAfter: // the client may be loading, and what it does not read piles up
 		every = challengeSlow
 	}
 	if h.now.Sub(f.asked) >= every {
@@ -174,17 +177,17 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 	return f.asked.Add(every)
 }
 
-// mustSign reports whether a client whose address others use is believed only with
-// signs: it has answered a challenge, or there was hardly time to. That the game
-// answers is known from its code only, so each client has to show it, unless the host
-// wants proof of everybody.
+// mustSign reports whether a client whose address is forged is accepted only
+// with answers to challenges. That is the case if it has answered one, or has
+// hardly had time to. Each client has to show that it can answer, unless
+// Config.Proof demands it of all.
 func (h *Host) mustSign(p *peer) bool {
 	f := &p.forgery
 	return h.cfg.Proof || !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
 }
 
-// doubted returns which messages of a deciphered datagram with a player's id are
-// not to be believed: it may come from somebody else.
+// doubted returns which messages to reject in a deciphered datagram with a
+// player's id, because the sender may be an attacker.
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	f := &p.forgery
 	if !h.guarded(p) {
@@ -212,9 +215,9 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	return k
 }
 
-// plausible reports whether a datagram can be that of a client that is joining: it has
-// no game message but the one that comes next. Others would take the numbers of the
-// client's.
+// plausible reports whether a datagram can come from a joining client: its only
+// game message is the one that comes next. Other messages would use up the
+// client's numbers.
 func (h *Host) plausible(p *peer, plain []byte) bool {
 	split, err := transport.Split(plain)
 	for err == nil && p.phase < Playing {
@@ -230,8 +233,8 @@ func (h *Host) plausible(p *peer, plain []byte) bool {
 	return true
 }
 
-// awaits reports whether a message, or its first fragment, is the one that a client
-// sends next to get into the game.
+// awaits reports whether a message, or its first fragment, is the one that a
+// client sends next in its join.
 func (h *Host) awaits(p *peer, t *transport.Message) bool {
 	if len(t.Body) == 0 {
 		return false
@@ -249,9 +252,9 @@ func (h *Host) awaits(p *peer, t *transport.Message) bool {
 	return false
 }
 
-// repeated notes the numbered messages of a datagram that is not believed. It
-// reports whether one of them has come before, long enough ago to be repeated by
-// a client that has had no acknowledgement.
+// repeated notes the numbered messages of a rejected datagram. It reports
+// whether one of them came before, long enough ago to be repeated by a client
+// that has received no acknowledgement.
 func (h *Host) repeated(f *forgery, plain []byte, k kinds) (yes bool) {
 	split, err := transport.Split(plain)
 	now := h.now.Sub(f.began)
@@ -266,7 +269,7 @@ func (h *Host) repeated(f *forgery, plain []byte, k kinds) (yes bool) {
 		}
 		left--
 		hash := fnv.New64a()
-		_, _ = hash.Write([]byte{byte(m.Type), byte(m.Seq), byte(m.Seq >> 8), m.Index}) // it never fails
+		_, _ = hash.Write([]byte{byte(m.Type), byte(m.Seq), byte(m.Seq >> 8), m.Index}) // never fails
 		_, _ = hash.Write(m.Body)
 		sum := hash.Sum64()
 		switch i := slices.IndexFunc(f.refused, func(r refused) bool { return r.hash == sum }); {
@@ -284,7 +287,7 @@ func (h *Host) repeated(f *forgery, plain []byte, k kinds) (yes bool) {
 	return yes
 }
 
-// look notes what a datagram with a wrong id is good for.
+// look notes the purposes of a datagram with a wrong id.
 func (h *Host) look(f *forgery, datagram []byte) {
 	if h.now.Sub(f.second) >= time.Second {
 		f.second, f.looked = h.now, 0
@@ -309,8 +312,8 @@ func (h *Host) look(f *forgery, datagram []byte) {
 	}
 }
 
-// putsOff puts a player's leave off until it is certain: a stranger may have
-// written it. It reports whether the leave is put off.
+// putsOff delays a player's leave until it is certain, since it may be forged.
+// It reports whether the leave is delayed.
 func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	switch m.Type {
 	case transport.Disconnect, transport.Leave:
@@ -325,7 +328,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	}
 	suspected := h.guarded(p)
 	if !h.cfg.Public || !p.known() || p.phase == Leaving || suspected && h.mustSign(p) {
-		return false // a leave from an address that others use has come with a sign
+		return false // a leave from a forged address comes with a proof
 	}
 	f := &p.goodbye
 	switch {
@@ -350,7 +353,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	return false
 }
 
-// usualSilence returns for how long a client that is there may say nothing.
+// usualSilence returns how long a client that is still there may be silent.
 func (p *peer) usualSilence() time.Duration {
 	if p.phase == Loading {
 		return loadingSilence
@@ -358,19 +361,21 @@ func (p *peer) usualSilence() time.Duration {
 	return min(max(2*p.pace, leastSilence), idleSilence)
 }
 
-// ghost reports whether a session may be no more than the guesses of others: it is
-// not in the game, gets no further, and has lately answered no challenge.
+// ghost reports whether a session may consist only of guesses of an attacker:
+// it is not in the game, makes no progress, and has not answered a challenge
+// lately.
 func (h *Host) ghost(p *peer) bool {
 	return p.phase < Playing && h.guarded(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
 }
 
-// present reports whether a client is there, as far as the host knows.
+// present reports whether a client is still there, as far as the host knows.
 func (h *Host) present(p *peer) bool {
 	return p.proved && !h.ghost(p) && h.now.Sub(p.heard) < p.usualSilence()
 }
 
-// occupied reports whether the player who has a session's address is there, so
-// that the session cannot take its place. Somebody may have guessed its id.
+// occupied reports whether the player who has a session's address is still
+// there, so that the session cannot replace it. An attacker may have guessed
+// the session's id.
 func (h *Host) occupied(p *peer, datagram []byte) bool {
 	for _, o := range h.byAddr[p.addr] {
 		if o != p && o.phase != Leaving && h.cfg.Public && h.present(o) {
@@ -381,8 +386,8 @@ func (h *Host) occupied(p *peer, datagram []byte) bool {
 	return false
 }
 
-// stays notes that a client does more than acknowledge. If it has left before,
-// others have written that.
+// stays notes that a client sends more than acknowledgements. If it has left
+// before, the leave was forged.
 func (h *Host) stays(p *peer) {
 	p.pace, p.active = h.now.Sub(p.active), h.now
 	if f := &p.goodbye; !f.at.IsZero() && h.now.Sub(f.at) >= leaveLast {
@@ -390,8 +395,8 @@ func (h *Host) stays(p *peer) {
 	}
 }
 
-// inquire asks a client whose leave does not count yet whether it is there. It returns when it
-// will do so again; zero for never.
+// inquire asks a client whose leave does not count yet whether it is still
+// there. It returns the time of the next question, or zero for never.
 func (h *Host) inquire(p *peer) time.Time {
 	f := &p.goodbye
 	if !f.asks.IsZero() && !f.asks.After(h.now) {
@@ -402,7 +407,7 @@ func (h *Host) inquire(p *peer) time.Time {
 	return f.asks
 }
 
-// due returns when the leave counts; zero for never.
+// due returns when the leave counts, or zero for never.
 func (f *farewell) due() (at time.Time) {
 	if !f.at.IsZero() {
 		at = f.at.Add(f.wait)
@@ -410,7 +415,7 @@ func (f *farewell) due() (at time.Time) {
 	return at
 }
 
-// part has a leave count that was put off.
+// part makes a delayed leave count.
 func (h *Host) part(p *peer) {
 	m := p.goodbye.m
 	p.goodbye = farewell{}

@@ -14,8 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// relayOf returns the relay class of a client's message. A playable host passes
-// on the messages that players need of each other.
+// relayOf returns the relay class of a client's message. A playable host also
+// passes on the messages that players need from each other.
 func (h *Host) relayOf(p *peer, spec *decode.Spec) decode.Relay {
 	if spec == nil {
 		return decode.RelayConsume
@@ -59,9 +59,9 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	if body == nil {
 		return
 	}
-	var copied []byte // for all receivers
+	var copied []byte // one copy for all receivers
 	if h.cfg.Deliver != nil {
-		copied = body // it is the host's
+		copied = body // the copy belongs to the host
 	}
 	clone := func() []byte {
 		if copied == nil {
@@ -147,8 +147,8 @@ func (h *Host) joins(spec *decode.Spec) bool {
 }
 
 // playing returns the clients in the game: the members of the stock host's
-// groups. OpenBC counts those that are loading among them. Those that are given
-// up meanwhile are passed over by queue.
+// groups. OpenBC also counts the clients that are loading. queue skips clients
+// that are removed in the meantime.
 func (h *Host) playing() []*peer {
 	h.group = h.group[:0]
 	for _, p := range h.peers {
@@ -160,8 +160,8 @@ func (h *Host) playing() []*peer {
 }
 
 // store keeps the creation of an object for those who join later. A new ship
-// takes the place of the client's ship before it; beyond the limits the oldest
-// object goes. OpenBC drops a creation for another slot.
+// replaces the client's previous ship. Beyond the limits, the oldest object is
+// dropped. OpenBC drops a creation for another slot.
 func (h *Host) store(p *peer, slot uint8, o object) {
 	if o.id == 0 || h.likeOpenBC && int(slot) != p.slot {
 		return
@@ -186,14 +186,14 @@ func (h *Host) store(p *peer, slot uint8, o object) {
 	p.objectB += len(o.body)
 }
 
-// spare keeps the ship of a captured client beside one that a host with guards
-// refuses: such a host still has it.
+// spare keeps the ship of a captured client after a host with guards refuses a
+// new one: such a host still has the ship.
 func (p *peer) spare() {
 	for i := range p.objects {
 		if o := &p.objects[i]; o.ship && o.departs.passes() {
 			o.ship, o.spare = false, true
 			d := Departure{Spare: true, Type: transport.Standard, Body: o.body}
-			if o.departs != nil { // it was changed, too
+			if o.departs != nil { // the creation was changed by guards
 				d.Guard, d.Instead = o.departs.Guard, o.departs.Instead
 			}
 			o.departs = &d
@@ -201,7 +201,7 @@ func (p *peer) spare() {
 	}
 }
 
-// forget drops objects.
+// forget drops the objects for which the function returns true.
 func (p *peer) forget(which func(*object) bool) {
 	p.objects = slices.DeleteFunc(p.objects, func(o object) bool {
 		if !which(&o) {
@@ -212,7 +212,7 @@ func (p *peer) forget(which func(*object) bool) {
 	})
 }
 
-// shipID returns the object id of the client's ship, 0 if it has none.
+// shipID returns the object id of the client's ship, or 0 if it has none.
 func (p *peer) shipID() uint32 {
 	for _, o := range p.objects {
 		if o.ship {
@@ -222,7 +222,7 @@ func (p *peer) shipID() uint32 {
 	return 0
 }
 
-// request sends a client the creation of an object that it has not got.
+// request sends a client the creation of an object that it lacks.
 func (h *Host) request(p *peer, id uint32) {
 	if h.likeOpenBC {
 		h.requestOpenBC(p, wire.ObjectID(id))
@@ -239,7 +239,8 @@ func (h *Host) request(p *peer, id uint32) {
 	}
 }
 
-// noShips knows no ship's subsystems: the host reads no message that needs them.
+// noShips is an Env without ships' subsystems, since the host reads no message
+// that needs them.
 type noShips struct{}
 
 // Ship implements [decode.Env].

@@ -12,14 +12,14 @@ import (
 
 // A verdict is the decision on a message that names its sender.
 type verdict struct {
-	as     decode.Message // the message as it has to be, nil if it is right
+	as     decode.Message // the message as the host sends it, nil if it is correct
 	refuse bool
 	why    string
 	guard  Guard
 }
 
-// judge looks whether a client speaks for itself. Parsed is nil for messages
-// that name no sender.
+// judge checks whether a client truly names itself as sender. The argument
+// parsed is nil for messages that do not name their sender.
 func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict) {
 	if id, ok := msg.UpdatedObject(payload); ok {
 		if o := h.other(p, id); o != nil && o.owns(id) {
@@ -52,7 +52,7 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 	case *msg.ObjectCreateTeam:
 		own := *t
 		own.Slot = uint8(p.slot)
-		if t.Player != 0 && t.Player != p.assumed { // 0 is nobody's
+		if t.Player != 0 && t.Player != p.assumed { // player 0 means no player
 			own.Player = h.self(p)
 		}
 		if t.Slot == own.Slot && t.Player != own.Player {
@@ -67,11 +67,11 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 	return v
 }
 
-// judgeChat puts the true sender into a line of chat, and spaces in the place of
-// characters that could begin another line. OpenBC's clients write their slot.
+// judgeChat puts the true sender into a line of chat. It replaces characters
+// that could begin another line by spaces. OpenBC's clients send their slot.
 func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
 	if h.likeOpenBC {
-		return v // that host writes the slot, see asOpenBC
+		return v // that host sends the slot: see asOpenBC
 	}
 	broken := slices.ContainsFunc(chat.Text, isControl)
 	self := int32(h.self(p))
@@ -101,7 +101,7 @@ func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
 func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 
 // judgeCreation refuses creations of other clients' objects, and puts the true
-// owner into the rest.
+// owner into the others.
 func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wrong bool, what string, named int) (v verdict) {
 	if slot, ok := id.Slot(); ok && slot != p.slot {
 		v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("the creation of object 0x%08X, which is slot %d's to create", uint32(id), slot)
@@ -113,15 +113,16 @@ func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wron
 	return v
 }
 
-// guards reports whether the host has the guards of a public one, or tells where
-// such a host departs from the captured one.
+// guards reports whether the host has the guards of a public host, or reports
+// where such a host departs from the captured one.
 func (h *Host) guards() bool { return h.cfg.Public || h.cfg.Captured && h.cfg.Departs != nil }
 
-// An actor is a message in which an object of the sender's acts.
+// An actor is a message in which one of the sender's objects acts.
 type actor interface{ Actor() wire.ObjectID }
 
-// acts reports whether messages of this kind are passed on only for objects of
-// their sender: those that each client sends of its own ship.
+// acts reports whether messages of this kind are passed on only for the
+// sender's objects. These are the messages that each client sends about its
+// ship.
 func (h *Host) acts(spec *decode.Spec) bool {
 	return h.guards() && spec != nil && (spec.Relay == decode.RelayForward || spec.Code == msg.OpExplosion)
 }
@@ -136,7 +137,7 @@ func (h *Host) judgeActor(p *peer, a actor) (v verdict) {
 		v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("it acts for object 0x%08X, which is not its own", uint32(id))
 		return v
 	}
-	if p.openBC() { // its clients do not write the shooter's id
+	if p.openBC() { // OpenBC's clients do not send the shooter's id
 		return v
 	}
 	var named uint8
@@ -177,9 +178,10 @@ func (p *peer) owns(id wire.ObjectID) bool {
 	return false
 }
 
-// identified returns a game message as it may be passed on: as it is, or with
-// the true sender. It is nil if it is refused. A captured client's message is
-// passed on as it is, and the departure says how it would be otherwise.
+// identified returns a game message as it may be passed on: unchanged, or with
+// the true sender. It returns nil if the message is refused. A captured
+// client's message is passed on unchanged, and the departure tells what a host
+// with guards would do.
 func (h *Host) identified(p *peer, spec *decode.Spec, payload []byte, res *decode.Result) (body []byte, d *Departure) {
 	if h.cfg.Captured && h.cfg.Departs == nil {
 		return payload, nil
@@ -203,9 +205,9 @@ func (h *Host) identified(p *peer, spec *decode.Spec, payload []byte, res *decod
 	return h.identity(&v, spec, res), nil
 }
 
-// identity returns the judged message as it has to be, nil if it is refused.
+// identity returns the judged message as it must be, or nil if it is refused.
 func (h *Host) identity(v *verdict, spec *decode.Spec, res *decode.Result) []byte {
-	if v.refuse || res.Err != nil { // nobody knows how the others would read it
+	if v.refuse || res.Err != nil { // other clients may decode it in an unpredictable way
 		return nil
 	}
 	body, err := decode.Append(nil, spec, v.as, res.Dialect)

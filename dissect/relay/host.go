@@ -17,8 +17,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// firstID and lastID are the peer ids that clients can have; skippedID is a
-// backslash, which begins GameSpy text.
+// firstID and lastID are the peer ids that clients can have. skippedID is a
+// backslash, with which GameSpy text begins.
 const (
 	firstID   = 2
 	lastID    = 126
@@ -28,23 +28,23 @@ const (
 // A Host is the host of one game.
 type Host struct {
 	cfg        Config
-	likeOpenBC bool // it behaves like the OpenBC server in captures, but for that server's simulation
+	likeOpenBC bool // the host behaves like the OpenBC server in captures, without that server's simulation
 	catalog    *decode.Catalog
 	decoder    *decode.Decoder
 
 	now   time.Time
 	start time.Time
-	down  bool      // shut down: nobody is let in
-	bade  time.Time // when all were last told so
+	down  bool      // shut down: no client is let in
+	bade  time.Time // when all clients were last told of the shutdown
 
-	byAddr map[netip.AddrPort][]*peer // one that others know at most, and those that have proved nothing
-	peers  []*peer                    // in the order in which they came
+	byAddr map[netip.AddrPort][]*peer // at most one that others know, and those that have not proved their address
+	peers  []*peer                    // in the order of arrival
 	slots  [MaxPlayers]*peer
 	ids    [lastID + 1]*peer
 	nextID uint8
-	scores []uint8 // ids of players that have a score, in the order in which they came
+	scores []uint8 // ids of players that have a score, in the order of arrival
 
-	sending int // index in peers of the next to send to
+	sending int // index in peers of the next one to send to
 	direct  []outgoing
 	plain   []byte
 	wire    []byte
@@ -52,112 +52,115 @@ type Host struct {
 	group   []*peer
 	walk    []*peer
 
-	bogus      int     // acknowledgements of messages never sent, of the datagram that the host is at
-	cause      *peer   // the sender of the message that the host is at
-	doomed     []*peer // that will be put out
+	bogus      int     // number of acknowledgements of messages never sent in the current datagram
+	cause      *peer   // sender of the current message
+	doomed     []*peer // peers to be removed
 	connects   rates
 	browsers   rates
 	all        bucket
 	queries    int
 	quotas     []quota // nil until the first query to a public host
-	allBytes   bucket  // of answers
-	fullAnswer int     // bytes of one with all there is to ask
+	allBytes   bucket  // budget of all answers
+	fullAnswer int     // size of an answer to all possible questions in bytes
 
-	rejected   [64]rejection // of wrong passwords and banned addresses
-	rejections int           // the next one to be replaced
+	rejected   [64]rejection // recent wrong passwords and banned addresses
+	rejections int           // index of the next one to be replaced
 
-	secret    []byte    // from which the ids of addresses without a session follow
-	stateless time.Time // when such an id was given last
+	secret    []byte    // key from which the ids of addresses without a session are derived
+	stateless time.Time // when such an id was last given
 
-	taken arq.Message // of a captured client, that is just delivered
+	taken arq.Message // message of a captured client that is being delivered
 	stats Stats
 }
 
-// An outgoing datagram is one that no link sends.
+// An outgoing is a datagram that was not made by a link.
 type outgoing struct {
 	to       netip.AddrPort
 	datagram []byte
 }
 
-// judge takes evidence for the dialect of the client.
+// judge records evidence of the client's dialect.
 func (p *peer) judge(d decode.Dialect, by session.Strength, _ string) {
 	if d != decode.Undecided {
 		p.voice.Decide(d, by)
 	}
 }
 
-// openBC reports whether the client is one of OpenBC's.
+// openBC reports whether the client is one of OpenBC's clients.
 func (p *peer) openBC() bool { return p.voice.Dialect() == decode.OpenBC }
 
-// directLimit bounds the datagrams that no link sends and nobody has fetched.
+// directLimit is the maximum number of waiting datagrams that were not made by
+// a link.
 const directLimit = 256
 
-// A peer is a client, or a candidate.
+// A peer is a client, or a candidate for one.
 type peer struct {
 	addr    netip.AddrPort
 	claimed [4]byte
 	id      uint8
-	slot    int // -1 for none
+	slot    int // -1 if it has none
 	phase   Phase
-	round   int // of checksums, that is asked for
+	round   int // round of checksums that the host asks for
 	nonce   uint32
-	short   bool // it connected with an 8-bit length, without nonce
+	short   bool // it connected with an 8-bit length and without nonce
 	voice   session.Voice
 	late    bool  // it was let in without a session
 	seated  bool  // it has had a slot
-	former  uint8 // the id of the session whose place it took
-	// unasked: its files will be asked for once it uses its id. As long as the address
-	// is another client's, a stranger may have sent the connect; and number 0, which the
-	// question bears, would be a future one to a client that is far on.
+	former  uint8 // id of the session that it replaced
+	// The host asks for the client's files only once the client uses its id. As
+	// long as the address belongs to another client, the connect may be forged.
+	// The question has number 0, which a client that is far on would take for a
+	// future number.
 	unasked bool
 	forgery forgery
 	goodbye farewell
 	proved  bool  // it has used its id, so it receives at its address
-	trusted bool  // it has also got into the game: it is sent without limit
-	assumed uint8 // the id that it uses whatever it was given, as OpenBC's test clients do; 0 for none
+	trusted bool  // it has also got into the game, so it is sent messages without limit
+	assumed uint8 // id that it uses whatever id it was given, as OpenBC's test clients do, or 0
 	credit  credit
-	got     int // bytes, as long as it is not trusted
+	got     int // bytes that it was sent while it was not trusted
 	gave    int
 	awake   bool      // the link may have something to send
-	tried   time.Time // when it had nothing that could be sent
-	pause   time.Time // until then it is sent nothing, see rival
-	doomed  bool      // it will be put out
+	tried   time.Time // when the link last had nothing that could be sent
+	pause   time.Time // nothing is sent to it before this time: see rival
+	doomed  bool      // it is going to be removed
 	gone    bool
 
 	link      *arq.Endpoint
 	born      time.Time
 	heard     time.Time
-	active    time.Time     // when it last did more than acknowledge
-	pace      time.Duration // from the time before that
+	active    time.Time     // when it last sent more than acknowledgements
+	pace      time.Duration // time between the last two such times
 	left      time.Time
-	moved     time.Time // when its join last got further
+	moved     time.Time // when its join last made progress
 	name      []byte    // UTF-16 little-endian
 	naming    []byte    // body of its last NameChange
-	told      []byte    // the same as others are told, other than it only for a captured client
-	corrected Guard     // why what others are told differs
-	alias     []byte    // its name as others know it
-	renamed   bool      // others know it by another name than it wanted
+	told      []byte    // the NameChange that others are sent, which differs from naming only for a captured client
+	corrected Guard     // guard because of which it differs
+	alias     []byte    // name that others know
+	renamed   bool      // others know it by another name than the one it wanted
 	team      uint8
 	hasTeam   bool
-	said      [EventKinds]int // complaints
-	bogus     int             // acknowledgements that are paid for
-	owed      int             // messages that it got; its budget is still to be credited with their acknowledgements
+	said      [EventKinds]int // number of complaints of each kind
+	bogus     int             // number of acknowledgements that are paid for
+	owed      int             // number of messages it was sent whose acknowledgements have not yet been added to its budget
 	budget    budget
 
 	objects []object
 	objectB int
 }
 
-// known reports whether others know the client: it has a slot, or had one.
+// known reports whether the other clients know the client: it has a slot, or
+// had one.
 func (p *peer) known() bool { return p.proved || p.assumed != 0 }
 
-// An object was created by a client.
+// An object is an object that a client created.
 type object struct {
 	id      uint32
 	ship    bool
 	body    []byte
-	spare   bool       // a refused one has taken its place
-	departs *Departure // of a captured client's
+	spare   bool       // a refused object has replaced it
+	departs *Departure // departure of a captured client's creation, if any
 	lost    bool       // the captured host's simulation has destroyed it
 }
 
@@ -189,8 +192,8 @@ func NewHost(cfg Config) *Host {
 // Stats returns the counts so far.
 func (h *Host) Stats() Stats { return h.stats }
 
-// Peers returns the clients, in the order in which they came. Names belong to
-// the host.
+// Peers returns the clients in the order of arrival. The names belong to the
+// host.
 func (h *Host) Peers() iter.Seq[PeerInfo] {
 	return func(yield func(PeerInfo) bool) {
 		for _, p := range h.peers {
@@ -204,7 +207,7 @@ func (h *Host) Peers() iter.Seq[PeerInfo] {
 	}
 }
 
-// tick takes the time. It never runs backwards.
+// tick sets the time. The host's time never goes back.
 func (h *Host) tick(now time.Time) {
 	if h.start.IsZero() {
 		h.start, h.now = now, now
@@ -222,7 +225,8 @@ func (h *Host) report(kind EventKind, p *peer, text string) {
 	h.cfg.Report(Event{Time: h.now, Kind: kind, Addr: p.addr, Peer: p.id, Slot: p.slot, Name: p.name, Text: text})
 }
 
-// complain reports an event that a client can cause at will, but not too often.
+// complain reports an event that a client can cause at will. It limits how
+// often.
 func (h *Host) complain(kind EventKind, p *peer, text string) {
 	p.said[kind]++
 	switch n := p.said[kind]; {
@@ -235,8 +239,8 @@ func (h *Host) complain(kind EventKind, p *peer, text string) {
 	h.report(kind, p, text)
 }
 
-// Receive takes a datagram as it came from the network. It is borrowed until
-// the call returns.
+// Receive takes a datagram from the network. It is borrowed until the call
+// returns.
 func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 	h.tick(now)
 	h.stats.Received++
@@ -281,8 +285,8 @@ func (h *Host) takeUnassigned(from netip.AddrPort, plain []byte) {
 	}
 }
 
-// takeAll takes the messages of a client's deciphered datagram, except those of
-// some kinds.
+// takeAll takes the messages of a client's deciphered datagram, except for some
+// kinds.
 func (h *Host) takeAll(p *peer, plain []byte, except kinds) {
 	split, err := transport.Split(plain)
 	if err != nil {
@@ -292,15 +296,15 @@ func (h *Host) takeAll(p *peer, plain []byte, except kinds) {
 	h.takeRest(p, &split, except)
 }
 
-// takeRest takes the messages that are left. A datagram counts as forged if it
-// has none that are believed.
+// takeRest takes the remaining messages. A datagram counts as forged if all of
+// them are rejected.
 func (h *Host) takeRest(p *peer, split *transport.Splitter, except kinds) {
 	taken := except == 0
 	for {
 		m, ok, err := split.Next()
 		switch {
 		case err != nil:
-			h.drop(DropMalformed) // the messages before stand, as in the game
+			h.drop(DropMalformed) // the messages before it count, as in the game
 			return
 		case !ok:
 			if !taken {
@@ -320,8 +324,8 @@ func (h *Host) takeRest(p *peer, split *transport.Splitter, except kinds) {
 	}
 }
 
-// take takes a message of a client, and reports whether the client is still
-// there.
+// take takes a message of a client, and reports whether the client still
+// exists.
 func (h *Host) take(p *peer, m *transport.Message) bool {
 	p.heard, p.awake, p.pause = h.now, true, time.Time{}
 	if !h.messageAllowed(p, m) || h.putsOff(p, m) {
@@ -370,8 +374,8 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
 	return p
 }
 
-// sessionOf returns the session at an address that an id is of, or nil. It assumes
-// that if a client of OpenBC's uses an id that it was not given.
+// sessionOf returns the session at an address with an id, or nil. The result
+// assumes means that one of OpenBC's clients uses an id that it was not given.
 func (h *Host) sessionOf(from netip.AddrPort, id uint8) (p *peer, assumes bool) {
 	var short *peer
 	for _, p := range h.byAddr[from] {
@@ -388,32 +392,32 @@ func (h *Host) sessionOf(from netip.AddrPort, id uint8) (p *peer, assumes bool) 
 	return h.beginLate(from, id), false
 }
 
-// awaited reports whether a client of the game has asked to be let in and has not
-// used its id, so that a stranger who writes as OpenBC's clients do cannot take its
-// place.
+// awaited reports whether a client of the game has asked to be let in and has
+// not used its id yet. An attacker that sends messages of OpenBC's clients must
+// not replace it.
 func (h *Host) awaited(from netip.AddrPort) bool {
 	return h.cfg.Public && slices.ContainsFunc(h.byAddr[from], func(p *peer) bool { return !p.short && !p.known() })
 }
 
-// inUse reports whether others know a client at an address.
+// inUse reports whether the others know a client at an address.
 func (h *Host) inUse(from netip.AddrPort) bool {
 	return slices.ContainsFunc(h.byAddr[from], (*peer).known)
 }
 
-// unassigned takes the first message of a datagram without an id, and returns
-// the sender of the rest, nil if there is nothing more to do.
+// unassigned takes the first message of a datagram without an id. It returns
+// the sender of the rest, or nil if there is nothing more to do.
 func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *peer {
 	switch m.Type {
 	case transport.Connect:
 		return h.connect(from, m, size)
-	case transport.Disconnect, transport.Leave: // it has thought better of it
-		// Anybody can write that in the name of another: a public host waits.
+	case transport.Disconnect, transport.Leave: // it cancels its join
+		// This message may be forged, so a public host ignores it.
 		if list := h.byAddr[from]; !h.cfg.Public && len(list) > 0 && !list[len(list)-1].known() {
 			return list[len(list)-1]
 		}
 	case transport.NameChange, transport.Acknowledge, transport.DoNothing, transport.BootPlayer, transport.Standard:
-		// The game listens to nobody who does not use an id. It has not heard
-		// the accept, so it gets it again.
+		// The game ignores clients that do not use an id. This client has not
+		// received the accept, so send it again.
 		if list := h.byAddr[from]; len(list) > 0 && !list[len(list)-1].proved {
 			p := list[len(list)-1]
 			p.got += size
@@ -425,9 +429,9 @@ func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *
 	return nil
 }
 
-// acknowledged puts out a client that acknowledges messages never sent: a client
-// that receives its messages does not. One datagram with many may be a stranger's
-// guess.
+// acknowledged removes a client that acknowledges messages never sent, since a
+// client that receives its messages does not. A single datagram with many such
+// acknowledgements may be an attacker's guess.
 func (h *Host) acknowledged(p *peer) {
 	n := p.link.Stats().Bogus
 	for ; p.bogus < n; p.bogus++ {
@@ -466,8 +470,8 @@ func (h *Host) deliver(p *peer, m *arq.Message) {
 // patience is the delay before unsent datagrams are tried again.
 const patience = time.Second / 4
 
-// Advance lets time pass. The host wants to be called again at next at the
-// latest; the zero time stands for never, unless something is received.
+// Advance lets time pass. Call the host again at the time next, or earlier. The
+// zero time means that this is not necessary until something is received.
 func (h *Host) Advance(now time.Time) (next time.Time) {
 	h.tick(now)
 	h.execute()
@@ -477,7 +481,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 		}
 	}
 	sooner(h.bid())
-	h.walk = append(h.walk[:0], h.peers...) // some may go meanwhile
+	h.walk = append(h.walk[:0], h.peers...) // a copy, since peers may be removed in the loop
 	defer func() { clear(h.walk) }()
 	for _, p := range h.walk {
 		if due := p.goodbye.due(); !due.IsZero() && !due.After(h.now) {
@@ -501,7 +505,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 			continue
 		}
 		if due := p.link.Next(); !due.IsZero() {
-			if !due.After(p.tried) { // there was no room for it; it may not be asked for at once
+			if !due.After(p.tried) { // there was no room for it, so do not try again at once
 				due = p.tried.Add(patience)
 			}
 			if due.Before(p.pause) {
@@ -516,11 +520,11 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 	return next
 }
 
-// deadline returns when the peer is given up.
+// deadline returns when the host gives up the peer.
 func (p *peer) deadline(cfg *Config) time.Time {
 	silent := p.heard.Add(arq.SilenceLimit)
 	switch {
-	case p.phase == Leaving && (!p.known() || cfg.Public && !p.seated): // its id is wanted
+	case p.phase == Leaving && (!p.known() || cfg.Public && !p.seated): // its id is needed for others
 		return p.left.Add(forgetAfter)
 	case p.phase == Leaving:
 		return p.left.Add(arq.Linger)
@@ -538,7 +542,7 @@ func (p *peer) deadline(cfg *Config) time.Time {
 	return silent
 }
 
-// late gives up a peer after its time.
+// late gives up a peer whose deadline has passed.
 func (h *Host) late(p *peer) {
 	switch {
 	case p.phase == Leaving:
@@ -555,8 +559,8 @@ func (h *Host) late(p *peer) {
 	}
 }
 
-// deaf says why a client has to go that acknowledges nothing, though it should;
-// "" if it need not.
+// deaf returns why to remove a client that acknowledges nothing although it
+// should, or "" to keep it.
 func (h *Host) deaf(p *peer) string {
 	if h.cfg.Captured || p.phase == Leaving || !p.known() {
 		return ""
@@ -570,7 +574,8 @@ func (h *Host) deaf(p *peer) string {
 	return ""
 }
 
-// Shutdown tells all clients that the host leaves, and lets nobody in any more.
+// Shutdown tells all clients that the host leaves, and lets no client in any
+// more.
 func (h *Host) Shutdown(now time.Time) {
 	h.tick(now)
 	if h.down {
@@ -585,12 +590,12 @@ func (h *Host) Shutdown(now time.Time) {
 	}
 }
 
-// goodbyeEvery is how often the host says that it leaves: who runs it waits hardly
-// longer than a lost datagram is usually missed.
+// goodbyeEvery is how often the host repeats that it leaves. It is short, since
+// whoever runs the host does not wait as long as usual for lost datagrams.
 const goodbyeEvery = 200 * time.Millisecond
 
-// bid repeats that the host leaves, to all who have not acknowledged it. It returns
-// when it will do so again; zero for never.
+// bid repeats that the host leaves, to all clients that have not acknowledged
+// it. It returns when it will do so again, or zero for never.
 func (h *Host) bid() (next time.Time) {
 	if !h.down || h.Idle() {
 		return next
@@ -605,7 +610,7 @@ func (h *Host) bid() (next time.Time) {
 	return h.bade.Add(goodbyeEvery)
 }
 
-// Idle reports whether no client has anything left to acknowledge or to get.
+// Idle reports whether all clients have received and acknowledged everything.
 func (h *Host) Idle() bool {
 	return len(h.direct) == 0 && !slices.ContainsFunc(h.peers, func(p *peer) bool { return p.known() && !p.link.Idle() })
 }
@@ -632,7 +637,7 @@ func (h *Host) drop(why Drop) {
 // smallest is the size of a datagram with one acknowledgement.
 const smallest = 2 + 4
 
-// room returns how many bytes may be sent to a peer that is not trusted.
+// room returns how many bytes may still be sent to a peer that is not trusted.
 func (h *Host) room(p *peer) int {
 	room := h.cfg.Limits.Factor*p.got - p.gave
 	if p.proved {
@@ -641,9 +646,9 @@ func (h *Host) room(p *peer) int {
 	return room
 }
 
-// Send returns the next datagram to be sent, as it goes to the network. It is
-// called after Receive and Advance until ok is false; the datagram is valid
-// until the next call.
+// Send returns the next datagram to be sent, in its form on the network. Call
+// it after Receive and Advance until ok is false. The datagram is valid until
+// the next call.
 func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 	if len(h.direct) > 0 {
 		d := h.direct[0]
@@ -682,11 +687,11 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 	return netip.AddrPort{}, nil, false
 }
 
-// envelope is the cost of a message beside its body.
+// envelope is what a message costs in addition to its body, in bytes.
 const envelope = 8
 
-// queue queues a message for a peer, at the expense of the client that caused
-// it. A peer with too much waiting is put out.
+// queue queues a message for a peer and charges it to the client that caused
+// it. A peer with too many waiting messages is removed.
 func (h *Host) queue(p *peer, m arq.Message) {
 	if p.gone || p.doomed || p.phase == Leaving && m.Type == transport.Standard {
 		return
@@ -710,11 +715,11 @@ func (h *Host) queue(p *peer, m arq.Message) {
 		}
 		return
 	}
-	p.doomed = true // not now: the message may be on its way to others
+	p.doomed = true // not removed yet, since the message may still be sent to others
 	h.doomed = append(h.doomed, p)
 }
 
-// execute puts out the peers with too much waiting.
+// execute removes the peers with too many waiting messages.
 func (h *Host) execute() {
 	for len(h.doomed) > 0 {
 		p := h.doomed[0]
@@ -724,8 +729,8 @@ func (h *Host) execute() {
 	}
 }
 
-// outdated reports whether a message that is not reliable would only be in the
-// way: its receiver is silent, or has not got those before.
+// outdated reports whether to skip an unreliable message, because its receiver
+// is silent or has not received the ones before.
 func (h *Host) outdated(p *peer) bool {
 	if h.cfg.Captured {
 		return false
@@ -738,7 +743,7 @@ func (h *Host) outdated(p *peer) bool {
 }
 
 // controlToAll queues a control message for every client that has not left,
-// but one.
+// except one.
 func (h *Host) controlToAll(t transport.Type, body []byte, but *peer) {
 	for _, p := range slices.Clone(h.peers) {
 		if p != but && p.phase != Leaving && p.known() {
@@ -747,7 +752,7 @@ func (h *Host) controlToAll(t transport.Type, body []byte, but *peer) {
 	}
 }
 
-// sendDirect sends a datagram to somebody who has no link.
+// sendDirect sends a datagram to an address without a link.
 func (h *Host) sendDirect(to netip.AddrPort, datagram []byte) {
 	if len(h.direct) >= directLimit {
 		h.drop(DropSend)
@@ -762,7 +767,7 @@ func (h *Host) gameSpy(from netip.AddrPort, text []byte) {
 	if !query.Query() {
 		return
 	}
-	if h.cfg.Public && !from.Addr().IsLoopback() { // nobody else can write this computer's own address
+	if h.cfg.Public && !from.Addr().IsLoopback() { // only this computer can send from its loopback address
 		h.answerPublic(from, query, len(text))
 		return
 	}

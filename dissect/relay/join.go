@@ -20,7 +20,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// checksums are the rounds in which a client's files are asked for.
+// checksums are the rounds in which the host asks for the hashes of a client's
+// files.
 var checksums = [...]msg.ChecksumRequest{
 	{Round: 0, Dir: []byte("scripts/"), Filter: []byte("App.pyc")},
 	{Round: 1, Dir: []byte("scripts/"), Filter: []byte("Autoexec.pyc")},
@@ -32,18 +33,18 @@ var checksums = [...]msg.ChecksumRequest{
 // version is the text that clients hash into the first answer.
 const version = "60"
 
-// dedicated is how a host without a player of its own calls itself.
+// dedicated is the player name of a host without a player.
 const dedicated = "Dedicated Server"
 
-// connect takes the wish to be let in that came from an address, and returns the
-// session that the rest of the datagram belongs to, or nil.
+// connect takes a request to be let in from an address. It returns the session
+// to which the rest of the datagram belongs, or nil.
 func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *peer {
 	req, ok := h.readConnect(m)
 	switch {
 	case !ok:
 		h.drop(DropMalformed)
 		return nil
-	case h.cfg.Proof && m.Short: // such a client has no signs
+	case h.cfg.Proof && m.Short: // such a client cannot answer challenges
 		h.drop(DropConnects)
 		return nil
 	}
@@ -75,7 +76,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	return nil
 }
 
-// denial returns the reason why a connect lets nobody in, 0 if it does.
+// denial returns the reason to refuse a connect, or 0 to let the client in.
 func (h *Host) denial(from netip.AddrPort, req *transport.Request) (reason uint8) {
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
@@ -86,15 +87,16 @@ func (h *Host) denial(from netip.AddrPort, req *transport.Request) (reason uint8
 	return 0
 }
 
-// A rejection is that of the connects of an address.
+// A rejection records that connects of an address were refused.
 type rejection struct {
 	from  netip.AddrPort
 	after time.Time // when the next connect is answered
 }
 
-// reject tells a client that it isn't let in. Others may have written the connect in
-// the name of a player whose own is under way, so a public host tells it only to one
-// that asks again, as the game does after a second, and then not for a while.
+// reject tells a client that it is not let in. The connect may be forged while
+// the owner of the address is joining. A public host therefore answers only a
+// client that asks again, as the game does after a second, and then does not
+// answer for a while.
 func (h *Host) reject(p *peer, reason uint8) {
 	if !h.cfg.Public || h.cfg.Banned != nil && h.cfg.Banned([4]byte{}, p.addr.Addr()) {
 		h.refuse(p, reason)
@@ -102,7 +104,7 @@ func (h *Host) reject(p *peer, reason uint8) {
 	}
 	i := slices.IndexFunc(h.rejected[:], func(r rejection) bool { return r.from == p.addr })
 	switch {
-	case i < 0 || h.now.Sub(h.rejected[i].after) > rejectEvery: // it is the first for long
+	case i < 0 || h.now.Sub(h.rejected[i].after) > rejectEvery: // the first one in a long time
 		if i < 0 {
 			i, h.rejections = h.rejections, (h.rejections+1)%len(h.rejected)
 		}
@@ -116,7 +118,7 @@ func (h *Host) reject(p *peer, reason uint8) {
 	}
 }
 
-// readConnect reads a connect. OpenBC's clients write nothing in theirs.
+// readConnect reads a connect. The connects of OpenBC's clients are empty.
 func (h *Host) readConnect(m *transport.Message) (req *transport.Request, ok bool) {
 	if m.Short {
 		return new(transport.Request), true
@@ -126,8 +128,9 @@ func (h *Host) readConnect(m *transport.Message) (req *transport.Request, ok boo
 	return req, ok && res.Err == nil
 }
 
-// connectAgain answers a connect from the address of a session, if it does not begin
-// another one. The rest of its datagram belongs to p, nil for nobody.
+// connectAgain answers a connect from the address of a session, unless it
+// begins another session. The rest of its datagram belongs to p. If p is nil,
+// it belongs to no session.
 func (h *Host) connectAgain(from netip.AddrPort, m *transport.Message, req *transport.Request, size int) (p *peer, again bool) {
 	for _, p := range slices.Clone(h.byAddr[from]) {
 		switch {
@@ -142,24 +145,25 @@ func (h *Host) connectAgain(from netip.AddrPort, m *transport.Message, req *tran
 				h.replace(p, nil)
 			}
 		case p.proved:
-			h.drop(DropStranger) // anybody can send it; nothing is proved
+			h.drop(DropStranger) // it may be forged and proves nothing
 			return nil, true
-		default: // it has not heard the accept, or this is an old copy
+		default: // it has not received the accept, or this is an old copy
 			p.got += size
 			p.awake = true
 			p.link.Repeat(h.now, transport.Connect)
 			if !h.cfg.Public {
 				return p, true
 			}
-			p.link.Receive(h.now, m, func(*arq.Message) {}) // at no cost to the client: others may have sent it
+			p.link.Receive(h.now, m, func(*arq.Message) {}) // not charged to the client, since it may be forged
 			return nil, true
 		}
 	}
 	return nil, false
 }
 
-// mayBeForged reports whether a connect that would end the session of a client without a
-// proved id has to wait: the client may be there, and is asked. The connect comes again.
+// mayBeForged reports whether a connect that would end the session of a client
+// without a proved id has to wait. The client may still be there and is asked.
+// The connect will be repeated.
 func (h *Host) mayBeForged(p *peer) bool {
 	leave := transport.Message{Header: transport.Header{Type: transport.Leave, Short: true}}
 	waits := p.assumed != 0 && !p.proved && p.phase == Playing && h.putsOff(p, &leave)
@@ -169,8 +173,8 @@ func (h *Host) mayBeForged(p *peer) bool {
 	return waits
 }
 
-// connectAllowed reports whether a connect may begin a session, or else the reason
-// to drop it.
+// connectAllowed reports whether a connect may begin a session. If not, it
+// returns the reason to drop it.
 func (h *Host) connectAllowed(from netip.AddrPort, m *transport.Message) (why Drop, ok bool) {
 	switch {
 	case h.down:
@@ -180,15 +184,15 @@ func (h *Host) connectAllowed(from netip.AddrPort, m *transport.Message) (why Dr
 	case h.crowded(from):
 		return DropCrowd, false
 	case h.cfg.Public && m.Short && h.unprovedSessions() >= sessionsAtEase:
-		return DropConnects, false // no such client is answered without a session
+		return DropConnects, false // such clients are never answered without a session
 	}
 	return DropConnects, h.connects.take(h.now, from.Addr()) || h.connects.lacks(from.Addr())
 }
 
-// repeats reports whether a connect is to be answered by repeating the accept of a
-// session. The game's clients take the id of any accept. A stranger can send
-// connects in their name, so a public host gives an address one id until it is used,
-// and takes the client for one of the game's as soon as a connect is in their form.
+// repeats reports whether to answer a connect by repeating the accept of a
+// session. The game's clients take the id of any accept. Since connects may be
+// forged, a public host gives an address one id until it is used. It treats the
+// client as one of the game's as soon as a connect has the game's form.
 func (h *Host) repeats(p *peer, m *transport.Message, req *transport.Request) bool {
 	if p.short == m.Short && p.nonce == req.Nonce && (!m.Short || !p.known()) {
 		return true
@@ -198,7 +202,7 @@ func (h *Host) repeats(p *peer, m *transport.Message, req *transport.Request) bo
 		return false
 	case p.proved && !h.ghost(p), m.Short && !p.known():
 		return true
-	case p.short || p.known(): // others may have used the id
+	case p.short || p.known(): // the id may have been used by an attacker
 		p.short, p.assumed, p.proved, p.phase, p.round, p.voice = m.Short, 0, false, Checking, 0, session.Voice{}
 		p.born, p.moved = h.now, h.now
 		h.connectLink(p)
@@ -217,11 +221,11 @@ func (h *Host) newPeer(from netip.AddrPort) *peer {
 	}
 }
 
-// crowded reports whether somebody at an address has to wait, because slots are
-// scarce and its address has enough joins that are not finished. A client that
-// is not answered asks again every second. One of those joins ends if it has
-// not got further for long. Where an address has a limit of its own, that is enough: others
-// may write connects in its name.
+// crowded reports whether a client must wait because slots are scarce and its
+// address has enough unfinished joins. A client that gets no answer asks again
+// every second. If one of the joins has made no progress for long, it ends.
+// Where addresses have a limit of slots, the limit is enough, since connects
+// may be forged.
 func (h *Host) crowded(from netip.AddrPort) bool {
 	if h.free() > h.cfg.Players/2 || h.limited(from.Addr()) {
 		return false
@@ -237,9 +241,9 @@ func (h *Host) crowded(from netip.AddrPort) bool {
 	return false
 }
 
-// unfinished returns how many clients of an address, on other ports, are not in
-// the game yet, and the one that has not got further for longest, if that is
-// long.
+// unfinished returns how many clients on other ports of an address are not in
+// the game yet. It also returns the one that has made no progress for longest,
+// if that is long.
 func (h *Host) unfinished(from netip.AddrPort) (n int, idle *peer) {
 	for _, p := range h.peers {
 		if p.addr.Addr() != from.Addr() || p.addr == from || p.phase > Loading || !p.known() && h.now.Sub(p.born) > forgetAfter {
@@ -253,15 +257,15 @@ func (h *Host) unfinished(from netip.AddrPort) (n int, idle *peer) {
 	return n, idle
 }
 
-// proof notes that a client has used its id, so it receives at its address. It
-// takes the place of whoever had the address before.
+// proof notes that a client has used its id, so that it receives at its
+// address. The client replaces the previous one at the address.
 func (h *Host) proof(p *peer) {
 	if p.proved || p.phase == Leaving {
 		return
 	}
 	first := p.assumed == 0
 	p.proved, p.moved = true, h.now
-	p.link.Settle(transport.Connect) // it uses its id, which it can only know from the accept
+	p.link.Settle(transport.Connect) // it uses its id, which it knows only from the accept
 	h.trust(p)
 	if first {
 		h.enter(p)
@@ -272,9 +276,9 @@ func (h *Host) proof(p *peer) {
 	}
 }
 
-// trust lifts the send limit of a client that has used its id and got into the
-// game. To get there a client sends more bytes than the host, so the limit does
-// not hinder it, and a guessed id is of little use.
+// trust lifts the limit on what is sent to a client, since it has used its id
+// and got into the game. Joining takes more bytes from the client than from the
+// host, so the limit does not slow it down, and a guessed id is of little use.
 func (h *Host) trust(p *peer) {
 	if p.proved && (p.phase == Playing || h.cfg.Captured) {
 		p.trusted = true
@@ -283,8 +287,8 @@ func (h *Host) trust(p *peer) {
 	}
 }
 
-// assumes reports whether an id is one that OpenBC's test clients use whatever the
-// host gives them: they count the players from 2, and stay with their number.
+// assumes reports whether OpenBC's test clients use such an id whatever the
+// host gives them. They count players from 2 and keep their number.
 func (p *peer) assumes(id uint8) bool {
 	if p.assumed != 0 {
 		return id == p.assumed
@@ -292,8 +296,9 @@ func (p *peer) assumes(id uint8) bool {
 	return id >= firstID && id < firstID+MaxPlayers
 }
 
-// assume lets a client in that uses an id that it was not given. It has proved
-// nothing: it is never sent more than some times the bytes that came from it.
+// assume lets in a client that uses an id that it was not given. It has proved
+// nothing, so it is never sent more than a multiple of the bytes that came from
+// it.
 func (h *Host) assume(p *peer, id uint8) {
 	if p.assumed != 0 || p.proved || p.phase == Leaving {
 		return
@@ -303,7 +308,7 @@ func (h *Host) assume(p *peer, id uint8) {
 	h.enter(p)
 }
 
-// enter gives a client a slot, and tells it who is there.
+// enter gives a client a slot, and tells it who is in the game.
 func (h *Host) enter(p *peer) {
 	for _, o := range slices.Clone(h.byAddr[p.addr]) {
 		if o != p {
@@ -317,8 +322,8 @@ func (h *Host) enter(p *peer) {
 	}
 }
 
-// seat gives a client its slot. If there is none, it waits until others have shown that they
-// are there; else it is refused.
+// seat gives a client its slot. If there is none, the client waits until others
+// have shown that they are there, or is refused.
 func (h *Host) seat(p *peer) {
 	for _, take := range []func(*peer) *peer{h.unproved, h.intruder, h.waiter} {
 		if p.slot >= 0 {
@@ -357,10 +362,11 @@ func (h *Host) seat(p *peer) {
 	}
 }
 
-// waitFor is how long a client without a slot may answer nothing.
+// waitFor is how long a client without a slot may be silent.
 const waitFor = 4 * time.Second
 
-// relieve has ids for newcomers, at the cost of those who have shown the least.
+// relieve keeps ids free for new clients by taking them from the clients that have
+// proved the least.
 func (h *Host) relieve() {
 	const spare = 24
 	if !h.cfg.Public || len(h.peers) < lastID-firstID-spare {
@@ -371,13 +377,14 @@ func (h *Host) relieve() {
 	}
 }
 
-// yields reports whether a client's id may be given to another: it has not used it, or it has left
-// without having been in the game, or it waits for a slot and answers nothing.
+// yields reports whether another client may get a client's id. The client has not
+// used it, or has left without having been in the game, or waits for a slot and
+// answers nothing.
 func (h *Host) yields(p *peer) bool {
 	return !p.known() || !p.trusted && p.phase == Leaving || h.mayWait(p) && p.slot < 0 && p.round == 0
 }
 
-// yield takes a client's id.
+// yield takes a client's id away and removes the client.
 func (h *Host) yield(p *peer) {
 	if p.known() {
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it waits for a slot, and others need its id")
@@ -385,11 +392,13 @@ func (h *Host) yield(p *peer) {
 	h.remove(p)
 }
 
-// mayWait reports whether a client can be without a slot for now: its files are not checked yet.
+// mayWait reports whether a client does not need a slot yet, since its files are
+// not checked.
 func (h *Host) mayWait(p *peer) bool { return h.cfg.Public && p.known() && p.phase == Checking }
 
-// waiter returns a client that has to wait for a slot, since another one has shown more: strangers
-// who guess ids take slots, but answer no question, or do not get further, or leave traces.
+// waiter returns a client that has to wait for a slot because p has proved more.
+// Attackers who guess ids take slots, but they answer no question, make no
+// progress, or are detected by their wrong guesses.
 func (h *Host) waiter(p *peer) *peer {
 	for _, o := range h.peers {
 		if o.slot < 0 || o == p || !h.mayWait(o) {
@@ -405,15 +414,15 @@ func (h *Host) waiter(p *peer) *peer {
 	return nil
 }
 
-// full tells a client that there is no slot for it.
+// full tells a client that all slots are taken.
 func (h *Host) full(p *peer) {
 	h.queue(p, arq.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, p.id}})
 	h.report(Refused, p, names.BootReasons.Name(uint64(transport.BootFull)))
 	h.leave(p)
 }
 
-// unproved returns the client that has had a slot put by for longest without
-// having proved anything.
+// unproved returns the client that has had a reserved slot for longest without
+// proving anything.
 func (h *Host) unproved(*peer) *peer {
 	for _, p := range h.peers {
 		if p.slot >= 0 && !p.known() {
@@ -423,9 +432,10 @@ func (h *Host) unproved(*peer) *peer {
 	return nil
 }
 
-// hogs reports whether the other clients of a client's address have all slots
-// that the address may have. If so, a client makes room whose id others may have guessed, and
-// that has answered no question yet: strangers can connect in the name of an address.
+// hogs reports whether other clients of a client's address have all slots that
+// the address may have. If so, the result guessed is a client to remove: its id
+// may have been guessed, and it has answered no question, so its connect may be
+// forged.
 func (h *Host) hogs(p *peer) (yes bool, guessed *peer) {
 	if !h.limited(p.addr.Addr()) {
 		return false, nil
@@ -446,12 +456,13 @@ func (h *Host) hogs(p *peer) (yes bool, guessed *peer) {
 	return true, guessed
 }
 
-// limited reports whether an address may have only some of the slots.
+// limited reports whether an address may have only a part of the slots.
 func (h *Host) limited(a netip.Addr) bool {
 	return h.cfg.PerAddress != nil && !h.cfg.Captured && h.cfg.PerAddress(a) < h.cfg.Players
 }
 
-// free returns how many slots nobody has who is known to be there.
+// free returns how many slots are not held by clients that are known to be
+// there.
 func (h *Host) free() (n int) {
 	for _, p := range h.slots[:h.cfg.Players] {
 		if p == nil || !p.known() {
@@ -461,9 +472,9 @@ func (h *Host) free() (n int) {
 	return n
 }
 
-// intruder returns a client that takes a slot from others: its join does not get
-// further, and its address has more of those than it may when slots are scarce, or
-// somebody has guessed at its id.
+// intruder returns a client that takes a slot from others. Its join makes no
+// progress, and either its address has too many such joins while slots are
+// scarce, or its id may have been guessed.
 func (h *Host) intruder(*peer) *peer {
 	for _, p := range h.peers {
 		if p.slot < 0 || !p.known() || p.phase > Loading || h.cfg.Captured {
@@ -480,8 +491,8 @@ func (h *Host) intruder(*peer) *peer {
 	return nil
 }
 
-// refuse tells a client that it is not let in. It is told again when it asks
-// again.
+// refuse tells a client that it is not let in. It does so each time the client
+// asks.
 func (h *Host) refuse(p *peer, reason uint8) {
 	h.report(Refused, p, names.BootReasons.Name(uint64(reason)))
 	l := arq.New(transport.HostPeer, h.cfg.Limits.Link)
@@ -493,9 +504,10 @@ func (h *Host) refuse(p *peer, reason uint8) {
 	}
 }
 
-// admit gives a client an id, puts a slot by for it if one is free, as the stock
-// host does, and begins to ask for its files. The slot is its own when it has
-// used the id; until then others may take it. It reports whether there was an id.
+// admit gives a client an id and begins to ask for its files. As the stock host
+// does, it reserves a slot if one is free. The slot belongs to the client once
+// it has used the id. Until then, others may take it. It reports whether there
+// was an id.
 func (h *Host) admit(p *peer) bool {
 	h.makeRoom(p.addr)
 	id, ok := h.freeID(p)
@@ -531,8 +543,8 @@ func (h *Host) admit(p *peer) bool {
 	return true
 }
 
-// makeRoom forgets the oldest sessions of an address that have not used their id, if
-// there are too many.
+// makeRoom drops the oldest sessions of an address that have not used their id,
+// if there are too many.
 func (h *Host) makeRoom(addr netip.AddrPort) {
 	for {
 		list := h.byAddr[addr]
@@ -547,9 +559,9 @@ func (h *Host) makeRoom(addr netip.AddrPort) {
 	}
 }
 
-// pauseSilent sends nothing for a while to a client whose address begins another
-// session and that has been silent: if it has ended, its messages would be taken for a
-// part of the new one.
+// pauseSilent pauses sending to a silent client whose address begins another
+// session. If the client has ended, the new one would take its messages for its
+// own.
 func (h *Host) pauseSilent(addr netip.AddrPort) {
 	for _, o := range h.byAddr[addr] {
 		if o.known() && !h.present(o) && o.pause.IsZero() {
@@ -568,7 +580,7 @@ func (h *Host) begin(p *peer, id uint8) {
 	h.relieve()
 }
 
-// connectLink gives a client a link on which nothing was sent.
+// connectLink gives a client a new link.
 func (h *Host) connectLink(p *peer) {
 	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
 	p.link.Adapt(h.cfg.Mode == Playable)
@@ -578,8 +590,8 @@ func (h *Host) connectLink(p *peer) {
 // letIn tells a client its id.
 func (h *Host) letIn(p *peer) { h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{p.id}}) }
 
-// freeSlot returns the free slot that a captured client had, or the lowest one; -1
-// if there is none.
+// freeSlot returns the free slot that a captured client had, or otherwise the
+// lowest free slot. It returns -1 if there is none.
 func (h *Host) freeSlot(p *peer) int {
 	slots := h.slots[:h.cfg.Players]
 	if had := h.shown(p).Slot; had >= 0 && had < len(slots) && slots[had] == nil {
@@ -588,10 +600,10 @@ func (h *Host) freeSlot(p *peer) int {
 	return slices.Index(slots, nil)
 }
 
-// freeID returns an id that nobody has: a random one or, without randomness, the
-// next from where the last one was found, as the stock host does. On a public host
-// an id that OpenBC's clients use whatever they are given proves nothing of a client
-// that writes as they do, so such a client does not get one.
+// freeID returns an unused id. It is random, or without randomness, the next
+// one after the last id, as with the stock host. On a public host, a client
+// that writes as OpenBC's clients do gets no id that these use without being
+// given it, since using it would prove nothing.
 func (h *Host) freeID(p *peer) (id uint8, ok bool) {
 	if h.cfg.Random != nil {
 		h.nextID = firstID + uint8(h.cfg.Random()%(lastID-firstID+1))
@@ -608,8 +620,8 @@ func (h *Host) freeID(p *peer) (id uint8, ok bool) {
 	return 0, false
 }
 
-// rename takes a client's name and passes it on, unless it is the one it had or
-// it changes too often.
+// rename takes a client's name and passes it on, unless the name is unchanged
+// or changes too often.
 func (h *Host) rename(p *peer, m *arq.Message) {
 	body := bytes.Clone(m.Body)
 	res := h.decoder.ReadBody(transport.SpecFor(&transport.Message{Header: m.Header, Body: body}), body)
@@ -620,13 +632,13 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 	}
 	own := transport.Identity{ID: h.self(p), Addr: id.Addr, Name: bytes.Clone(id.Name)}
 	if h.guards() {
-		own.Addr = [4]byte{} // the others have no use for it, and could attack it
+		own.Addr = [4]byte{} // others do not need the address, and could attack it
 	}
-	openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
+	openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as OpenBC's clients write
 	if id.ID != own.ID && p.assumed == 0 && !openBC && !h.cfg.Captured {
 		h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
 	}
-	if p.late { // nobody has kept its connect
+	if p.late { // its connect was not kept
 		p.claimed = id.Addr
 	}
 	wanted := wire.WideText(id.Name).Raw()
@@ -658,19 +670,20 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		h.departs(p, p.misnamed())
 	}
 	h.report(Named, p, "")
-	if h.likeOpenBC { // it sends a player's name to the player alone, as keepalive
+	if h.likeOpenBC { // that server sends a player's name only to the player, as keepalive
 		return
 	}
 	h.controlToAll(transport.NameChange, body, nil)
 }
 
-// introducedLater reports whether a client is told the names of the others when
-// it has answered for its files, by which it has sent enough to be sent as much:
-// clients of OpenBC acknowledge no names, so each is sent several times.
+// introducedLater reports whether a client is sent the others' names only after
+// it has answered for its files. By then it has sent enough bytes to be sent as
+// many. OpenBC's clients do not acknowledge names, so each name is sent several
+// times.
 func (h *Host) introducedLater(p *peer) bool { return p.openBC() && !h.cfg.Captured }
 
-// introduce tells a newcomer the names of the others. Those that get a name
-// later tell it to all, so that nobody is told a name twice.
+// introduce sends a new client the names of the others. Clients that get a name
+// later send it to all, so no client is sent a name twice.
 func (h *Host) introduce(p *peer) {
 	if h.likeOpenBC || p.phase == Leaving || !p.proved {
 		return
@@ -683,9 +696,9 @@ func (h *Host) introduce(p *peer) {
 	}
 }
 
-// ask asks a client for the files of its round.
+// ask asks a client for the hashes of the files of its round.
 func (h *Host) ask(p *peer) {
-	request := checksums[p.round] // writing a message sets its fields, and other hosts write theirs
+	request := checksums[p.round] // a copy, since encoding a message sets its fields, and other hosts encode the same ones
 	h.say(p, msg.OpChecksumRequest, &request)
 }
 
@@ -743,7 +756,7 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 	}
 	h.say(p, msg.OpSettings, &settings)
 	h.say(p, msg.OpGameInit, &msg.GameInit{})
-	if h.likeOpenBC { // it does not wait until the client is ready
+	if h.likeOpenBC { // that server does not wait until the client is ready
 		for _, o := range h.peers {
 			if o.phase == Loading || o.phase == Playing {
 				h.say(p, msg.OpScore, &msg.Score{Player: int32(o.id)})
@@ -809,7 +822,7 @@ func (h *Host) ready(p *peer) {
 		h.scores = append(h.scores, p.id)
 	}
 	h.replicate(p)
-	if p.phase != Playing { // clients may say it again
+	if p.phase != Playing { // clients may send it again
 		p.phase = Playing
 		h.trust(p)
 		h.report(Ready, p, "")
@@ -817,9 +830,9 @@ func (h *Host) ready(p *peer) {
 	h.announce(nil, p)
 }
 
-// announce tells a client, or everybody in the game, of a player. The stock host
-// names its own game object, unknown to clients: each puts its own in.
-// OpenBC's clients want the player's first object.
+// announce tells a client, or all clients in the game, about a player. The
+// stock host names its own game object, which clients do not know: each
+// replaces it by its own. OpenBC's clients expect the player's first object.
 func (h *Host) announce(to, player *peer) {
 	m := &msg.PlayerAnnounce{Event: event.Event{
 		Class: event.ClassPlayer, Code: event.CodeNewPlayerInGame, Dest: wire.FirstObject(player.slot), Player: player.id,
@@ -831,7 +844,7 @@ func (h *Host) announce(to, player *peer) {
 	h.toPlaying(nil, msg.OpPlayerAnnounce, m)
 }
 
-// gameTime returns the seconds of the game clock.
+// gameTime returns the game clock in seconds.
 func (h *Host) gameTime() float32 { return float32(h.now.Sub(h.start).Seconds()) }
 
 // gameInfo describes the game to server browsers.
@@ -859,7 +872,7 @@ func (h *Host) gameInfo() *gamespy.Game {
 	return &g
 }
 
-// encode writes one of the host's own messages.
+// encode encodes a message of the host.
 func (h *Host) encode(op decode.Opcode, m decode.Message) []byte {
 	return h.encodeAs(op, m, decode.Stock)
 }
@@ -872,7 +885,7 @@ func (h *Host) encodeAs(op decode.Opcode, m decode.Message, d decode.Dialect) []
 	return body
 }
 
-// say sends a client one of the host's own messages.
+// say sends a client a message of the host.
 func (h *Host) say(p *peer, op decode.Opcode, m decode.Message) {
 	h.sayAs(p, op, m, decode.Stock)
 }
@@ -883,7 +896,7 @@ func (h *Host) sayAs(p *peer, op decode.Opcode, m decode.Message, d decode.Diale
 	}
 }
 
-// toPlaying sends everybody in the game but one a message of the host's.
+// toPlaying sends a message of the host to all clients in the game except one.
 func (h *Host) toPlaying(but *peer, op decode.Opcode, m decode.Message) {
 	body := h.encode(op, m)
 	if body == nil {

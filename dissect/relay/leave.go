@@ -21,7 +21,7 @@ func (h *Host) release(p *peer) {
 	p.objects, p.objectB = nil, 0
 }
 
-// remove forgets a peer.
+// remove deletes a peer.
 func (h *Host) remove(p *peer) {
 	if p.gone {
 		return
@@ -58,16 +58,16 @@ func (h *Host) leave(p *peer) {
 	}
 }
 
-// explosion is how long the ship of a player who has left explodes, in seconds:
-// as long as one that destroys itself.
+// explosion is how long the ship of a player who has left explodes, in seconds.
+// It is as long as for a self-destruction.
 const explosion = 9.5
 
-// tellOfLeave tells the others with game messages that a player has left, each
-// as it understands. The stock host names the player and has its ship die by
-// nobody's hand; OpenBC's clients wait for the end of the ship, that of the
-// player, and the name.
+// tellOfLeave tells the others with game messages that a player has left, in
+// the form that each understands. The stock host sends the player's name, and
+// an explosion of the ship without a killer. OpenBC's clients wait for the end
+// of the ship, the end of the player, and the name.
 func (h *Host) tellOfLeave(p *peer, ship wire.ObjectID, slot int) {
-	var name []byte // names in game messages have a byte a letter
+	var name []byte // names in game messages have one byte per character
 	for _, r := range wire.WideText(p.name) {
 		if r > 0xFF {
 			r = '?'
@@ -121,19 +121,20 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 	}
 	h.report(Left, p, "")
 	h.leave(p)
-	if !h.likeOpenBC { // that tells of it with game messages
+	if !h.likeOpenBC { // a host like OpenBC's tells it only with game messages
 		h.controlToAll(transport.Disconnect, body, p)
 	}
 }
 
-// putOut puts a client out: it and the others are told, and the event says why.
+// putOut removes a client. It tells the client and the others, and the event
+// has the reason.
 func (h *Host) putOut(p *peer, kind EventKind, reason uint8, why string) {
 	if p.phase == Leaving || p.gone {
 		return
 	}
 	h.report(kind, p, why)
 	cause := h.cause
-	h.cause = nil // nobody has to pay for it
+	h.cause = nil // the messages are not charged to a client
 	p.link.Abandon()
 	h.leave(p)
 	body := []byte{reason, p.id}
@@ -145,7 +146,7 @@ func (h *Host) putOut(p *peer, kind EventKind, reason uint8, why string) {
 	h.cause = cause
 }
 
-// replace forgets the session of a client that has begun another one, by, from
+// replace drops the session of a client that has begun another one, by, from
 // the same address.
 func (h *Host) replace(p, by *peer) {
 	if p.phase == Leaving || !p.known() {

@@ -7,15 +7,15 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A bucket says whether an event may happen now: it fills with the rate, and
-// events take from it.
+// A bucket limits how often events happen: it fills at the rate, and each event
+// takes from it.
 type bucket struct {
 	rate  Rate
 	level float64
 	last  time.Time
 }
 
-// fill lets the bucket fill up to now.
+// fill fills the bucket up to the time now.
 func (b *bucket) fill(now time.Time) {
 	if b.last.IsZero() {
 		b.level = b.rate.Burst
@@ -25,19 +25,20 @@ func (b *bucket) fill(now time.Time) {
 	b.last = now
 }
 
-// charge takes for past events: the bucket may owe as much as it can hold.
+// charge takes for events that have happened. The bucket can go as far below
+// zero as it can hold.
 func (b *bucket) charge(now time.Time, n float64) {
 	b.fill(now)
 	b.level = max(b.level-n, -b.rate.Burst)
 }
 
-// holds reports whether there is anything in the bucket.
+// holds reports whether the bucket is not empty.
 func (b *bucket) holds(now time.Time) bool {
 	b.fill(now)
 	return b.level > 0
 }
 
-// earn gives back n, as far as the bucket can hold it.
+// earn adds n, up to what the bucket can hold.
 func (b *bucket) earn(now time.Time, n float64) {
 	b.fill(now)
 	b.level = min(b.level+n, b.rate.Burst)
@@ -52,9 +53,9 @@ func (b *bucket) take(now time.Time, n float64) bool {
 	return true
 }
 
-// rates keeps a bucket for each address. When there are too many it forgets
-// those that are full, at most once a second; as long as none is, addresses
-// that it does not know get nothing.
+// rates keeps a bucket for each address. If there are too many, it drops the
+// full ones, at most once a second. While none is full, new addresses get
+// nothing.
 type rates struct {
 	rate  Rate
 	limit int
@@ -84,8 +85,8 @@ func (r *rates) take(now time.Time, addr netip.Addr) bool {
 // lacks reports whether there is no room for an address.
 func (r *rates) lacks(addr netip.Addr) bool { return r.by[addr] == nil && len(r.by) >= r.limit }
 
-// forget drops the buckets that are full by now: forgetting them changes
-// nothing.
+// forget drops the buckets that are full by now, which does not change what
+// their addresses may do.
 func (r *rates) forget(now time.Time) {
 	r.swept = now
 	for addr, b := range r.by {
@@ -99,13 +100,13 @@ func (r *rates) forget(now time.Time) {
 type budget struct {
 	datagrams, bytes, messages, control, games, reliable, reliableBytes, fanOut bucket
 
-	names    bucket // that are passed on
-	ready    bucket // that the game is sent anew because it says it is ready
+	names    bucket // names that are passed on
+	ready    bucket // times that the game is sent again because the client is ready again
 	bogus    bucket // acknowledgements of messages never sent
-	patience bucket // that the host has with traffic beyond the others
+	patience bucket // messages beyond the other limits
 }
 
-// Rates of messages that a client hardly sends twice.
+// Rates of messages that a client normally sends once.
 var (
 	nameRate  = Rate{1, 4}
 	readyRate = Rate{0.2, 3}
@@ -121,15 +122,16 @@ func newBudget(l *Limits) budget {
 	}
 }
 
-// The acknowledgements that a client may send for a message: OpenBC's clients
-// acknowledge each in a datagram of its own, those of the game up to nine times.
+// How many acknowledgements a client may send for a message. OpenBC's clients
+// send each acknowledgement in a separate datagram. The game's clients send up
+// to nine for a message.
 const (
 	answerTimes = 9
 	answerBytes = answerTimes * 5
 )
 
-// answer makes room for the acknowledgements of messages that the client is sent:
-// they are not its fault.
+// answer makes room for the acknowledgements of messages that the client is
+// sent, since it has to send them.
 func (b *budget) answer(now time.Time, messages int) {
 	n := float64(messages)
 	b.datagrams.earn(now, n)
@@ -137,10 +139,11 @@ func (b *budget) answer(now time.Time, messages int) {
 	b.messages.earn(now, answerTimes*n)
 }
 
-// over counts a message dropped beyond the budget, and puts out a client that goes on.
+// over counts a message dropped beyond the budget, and removes a client that
+// goes on.
 func (h *Host) over(p *peer, why Drop) {
 	h.drop(why)
-	if h.cfg.Captured || h.suspected(p) { // it may not be its own traffic
+	if h.cfg.Captured || h.suspected(p) { // the traffic may not be the client's
 		return
 	}
 	h.complain(Limited, p, "it sends more "+why.traffic()+" than allowed; the excess is dropped")
@@ -149,7 +152,7 @@ func (h *Host) over(p *peer, why Drop) {
 	}
 }
 
-// traffic names the excess of a drop beyond a limit.
+// traffic returns what a drop beyond a limit had too much of.
 func (d Drop) traffic() string {
 	switch d {
 	case DropDatagrams:
@@ -186,8 +189,9 @@ func (h *Host) datagramAllowed(p *peer, size int) bool {
 	return false
 }
 
-// messageAllowed reports whether a client may send a transport message. One that
-// it may not is not acknowledged, so that an honest client sends it again.
+// messageAllowed reports whether a client may send a transport message. A
+// message that it may not send is not acknowledged, so that an honest client
+// sends it again.
 func (h *Host) messageAllowed(p *peer, m *transport.Message) bool {
 	if h.cfg.Captured {
 		return true
@@ -200,7 +204,7 @@ func (h *Host) messageAllowed(p *peer, m *transport.Message) bool {
 }
 
 // within takes a transport message from the budget of its sender. If the budget
-// does not hold enough, within returns the reason to drop the message.
+// is too low, within returns the reason to drop the message.
 func (h *Host) within(p *peer, m *transport.Message) (lacks Drop, ok bool) {
 	b := &p.budget
 	if !b.messages.take(h.now, 1) {
@@ -210,7 +214,7 @@ func (h *Host) within(p *peer, m *transport.Message) (lacks Drop, ok bool) {
 	case transport.Acknowledge, transport.DoNothing, transport.Disconnect, transport.Leave:
 		return 0, true
 	case transport.NameChange, transport.Connect, transport.BootPlayer:
-		return DropControl, m.Short || b.control.take(h.now, 1) // short ones are keepalives of OpenBC's clients
+		return DropControl, m.Short || b.control.take(h.now, 1) // short messages are keepalives of OpenBC's clients
 	case transport.Standard:
 	}
 	switch {

@@ -10,11 +10,12 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// longestName is how many characters of a name are passed on.
+// longestName is the maximum length of a name in characters when it is passed
+// on.
 const longestName = 48
 
-// invisible are the characters that Unicode counts as letters, marks or symbols,
-// though nobody sees them.
+// invisible are the invisible characters that Unicode counts as letters, marks
+// or symbols.
 var invisible = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x034F, Hi: 0x034F, Stride: 1}, // combining grapheme joiner
@@ -33,8 +34,8 @@ var invisible = &unicode.RangeTable{
 	},
 }
 
-// readable returns a name without characters that nobody sees or that break a
-// line, and without spaces around it. It is empty if the name shows nothing.
+// readable returns a name without spaces around it and without characters that
+// are invisible or break a line. It returns "" if nothing visible is left.
 func readable(name string) string {
 	shows := false
 	name = strings.Map(func(r rune) rune {
@@ -47,7 +48,7 @@ func readable(name string) string {
 		shows = shows || !unicode.Is(unicode.M, r)
 		return r
 	}, name)
-	if !shows { // marks need a letter
+	if !shows { // marks are visible only with a letter
 		return ""
 	}
 	name = strings.TrimSpace(name)
@@ -57,21 +58,21 @@ func readable(name string) string {
 	return name
 }
 
-// alike maps characters to those of the same look in the game's lists, in lower
-// case, which Unicode does not count as confusable.
+// alike maps characters to look-alikes in the game's lists, in lower case.
+// Unicode does not count these as confusable.
 var alike = strings.NewReplacer("i", "l", "1", "l", "|", "l", "!", "l", "0", "o", "β", "b", "ß", "b", "ε", "e", "η", "n", "κ", "k", "к", "k", "μ", "m", "м", "m", "в", "b", "н", "h", "т", "t", "τ", "t", "χ", "x")
 
-// Skeleton folds look-alike characters (homoglyphs) by UTS 39, so that confusable
-// names compare equal, whatever the case of their letters.
+// Skeleton folds look-alike characters (homoglyphs) by UTS 39, so that
+// confusable names compare equal. It ignores case.
 func Skeleton(name string) string {
-	const wide = 0xFEE0 // from a letter to its form of full width
+	const wide = 0xFEE0 // distance from a letter to its full-width form
 	name = strings.Map(func(r rune) rune {
 		if r >= '!'+wide && r <= '~'+wide {
 			r -= wide
 		}
 		return r
 	}, name)
-	for range 2 { // a letter may look like another in one case only
+	for range 2 { // a letter may have a look-alike only in one case
 		name = strings.Map(func(r rune) rune {
 			if !unicode.IsGraphic(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) || unicode.Is(invisible, r) {
 				return -1
@@ -82,9 +83,9 @@ func Skeleton(name string) string {
 	return alike.Replace(name)
 }
 
-// nameFor returns the name under which others know a client that calls itself
-// name: that one, unless it cannot be read or is taken. The stock host makes
-// names unique, too.
+// nameFor returns the name under which others know a client. It is the name
+// that the client gave, unless that is unreadable or taken. The stock host also
+// makes names unique.
 func (h *Host) nameFor(p *peer, name string) string {
 	base := readable(name)
 	if base == "" {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Random are random numbers, such as those of math/rand/v2.
+// Random is a source of random numbers, such as one of math/rand/v2.
 type Random interface {
 	Float64() float64
 	IntN(n int) int
@@ -17,15 +17,15 @@ type Random interface {
 type Trouble struct {
 	Loss      float64
 	Duplicate float64
-	Reorder   float64 // of datagrams that others overtake
-	Cut       float64 // of datagrams that lose their end
-	Flip      float64 // of datagrams in which a bit changes
+	Reorder   float64 // datagrams that others overtake
+	Cut       float64 // datagrams whose end is cut off
+	Flip      float64 // datagrams in which one bit changes
 	Delay     time.Duration
-	Jitter    time.Duration // more than Delay, at most; ten times as much where others overtake
+	Jitter    time.Duration // most that is added to Delay. It is ten times as long for datagrams that others overtake.
 }
 
-// Copies returns after how long each copy of a datagram arrives; none if it is
-// lost.
+// Copies returns after which times the copies of a datagram arrive. There are
+// none if it is lost.
 func (t *Trouble) Copies(r Random) (after []time.Duration) {
 	n := 1
 	switch {
@@ -59,11 +59,11 @@ func (t *Trouble) Damage(r Random, datagram []byte) []byte {
 	return d
 }
 
-// A Network carries datagrams in simulated time. It makes the same trouble each
-// time that it is given the same random numbers.
+// A Network carries datagrams in simulated time. With the same random numbers,
+// it makes the same faults.
 type Network struct {
 	Rand    Random
-	pending []Arrival // in the order of their arrivals
+	pending []Arrival // in the order of arrival
 }
 
 // An Arrival is a datagram that has come through a network.
@@ -82,7 +82,7 @@ func (n *Network) Send(now time.Time, from, to netip.AddrPort, datagram []byte, 
 	}
 }
 
-// Next returns when the next datagram arrives; the zero time stands for never.
+// Next returns when the next datagram arrives, or the zero time for never.
 func (n *Network) Next() time.Time {
 	if len(n.pending) == 0 {
 		return time.Time{}

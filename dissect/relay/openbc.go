@@ -8,9 +8,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// asOpenBC takes a client's game message as the OpenBC server does: it returns
-// the message to forward and its relay class. All copies are without priority,
-// ship updates unreliable and all others reliable.
+// asOpenBC handles a client's game message as the OpenBC server does. It
+// returns the message to forward and its relay class. No copies have priority.
+// Ship updates are unreliable and all others reliable.
 func (h *Host) asOpenBC(p *peer, spec *decode.Spec, class decode.Relay, m arq.Message) (arq.Message, decode.Relay) {
 	m.Priority, m.Reliable = false, true
 	if spec == nil {
@@ -20,14 +20,14 @@ func (h *Host) asOpenBC(p *peer, spec *decode.Spec, class decode.Relay, m arq.Me
 	if d := spec.Deviation(decode.OpenBC); d != nil && !h.holds(p, d.Only, spec, m.Body) {
 		class = decode.RelayConsume
 	}
-	if spec.Topic == decode.TopicTalk { // the sender's slot stands in the place of its id
+	if spec.Topic == decode.TopicTalk { // the sender's slot replaces its id
 		m.Body = h.spokenBy(spec, m.Body, p.slot)
 	}
 	return m, class
 }
 
 // holds reports whether the condition of an OpenBC host for relaying a client's
-// message holds.
+// message is true.
 func (h *Host) holds(p *peer, only decode.Only, spec *decode.Spec, body []byte) bool {
 	switch only {
 	case decode.OnlyOwn:
@@ -38,18 +38,18 @@ func (h *Host) holds(p *peer, only decode.Only, spec *decode.Spec, body []byte) 
 		return !ok || flags != msg.DirtySubsystems || p.shipID() == 0
 	case decode.OnlyReadable:
 		return h.decoder.ReadAs(spec, body, decode.OpenBC, noShips{}).Err == nil
-	case decode.OnlyFirst: // it is taken for the host
+	case decode.OnlyFirst: // the server takes the first player for the host
 		return p.slot == 0
-	case decode.OnlyAlways, decode.OnlyAllowed: // there is no simulation that could forbid it
+	case decode.OnlyAlways, decode.OnlyAllowed: // there is no simulation to forbid it
 	}
 	return true
 }
 
-// ownerSlot returns the slot that a creation says its object belongs to, whatever
-// else is in it.
+// ownerSlot returns the slot of a creation's owner, even if the rest is
+// malformed.
 func (h *Host) ownerSlot(spec *decode.Spec, body []byte) (slot uint8, ok bool) {
 	res := h.decoder.Read(spec, body, decode.Undecided, noShips{})
-	if len(res.Rest)+1 >= len(body) { // not even the slot
+	if len(res.Rest)+1 >= len(body) { // even the slot is missing
 		return 0, false
 	}
 	switch m := res.Message.(type) {
@@ -71,7 +71,7 @@ func (h *Host) spokenBy(spec *decode.Spec, body []byte, author int) []byte {
 	}
 	switch m := res.Message.(type) {
 	case *msg.Chat:
-		m.Sender = m.Sender&^0xFF | int32(author) // it writes one byte
+		m.Sender = m.Sender&^0xFF | int32(author) // OpenBC's server writes only one byte
 	case *msg.TeamChat:
 		m.Sender = m.Sender&^0xFF | int32(author)
 	default:
@@ -84,8 +84,9 @@ func (h *Host) spokenBy(spec *decode.Spec, body []byte, author int) []byte {
 	return b
 }
 
-// requestOpenBC answers as the OpenBC server does: with the ship of the player
-// that owns the object's range, whatever its id, or with the id alone.
+// requestOpenBC answers a request for an object as the OpenBC server does. It
+// sends the ship of the player to whose range the id belongs, or a message with
+// only the id.
 func (h *Host) requestOpenBC(p *peer, id wire.ObjectID) {
 	if slot, ok := id.Slot(); ok && slot < len(h.slots) && h.slots[slot] != nil {
 		for _, o := range h.slots[slot].objects {

@@ -1,15 +1,15 @@
-// Package relay is the host of a game as a state machine: datagrams and the
-// time go in, datagrams come out. It has no socket and no clock, so that the
-// program's own server, the comparison with a capture, and tests in simulated
-// time are all the same code.
+// Package relay implements the host of a game as a state machine: datagrams and
+// the time go in, and datagrams come out. It has no socket and no clock. The
+// program's server, the comparison with a capture, and tests in simulated time
+// therefore run the same code.
 //
-// The host lets clients in as the stock game does, sends each the game as it
-// is, and forwards messages by the relay class of their [decode.Spec], byte for
-// byte. It does not simulate the game: it keeps no ships' condition and counts
-// no kills.
+// The host lets clients in as the stock game does, sends each client the
+// current state of the game, and forwards messages by the relay class of their
+// [decode.Spec], byte for byte. It does not simulate the game: it does not
+// track the condition of ships, and counts no kills.
 //
-// Whatever anybody sends, the host's memory is bounded by its [Limits].
-// A Host is not safe for concurrent use.
+// Whatever clients send, the host's memory is bounded by its [Limits]. A Host
+// is not safe for concurrent use.
 package relay
 
 import (
@@ -20,16 +20,16 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
-// A Mode says how far the host keeps to the stock game.
+// A Mode tells how closely the host follows the stock game.
 type Mode uint8
 
 // The modes.
 const (
-	// Strict forwards as the stock host does, without ship updates: the stock
-	// host simulates the ships and sends its own.
+	// Strict forwards what the stock host forwards. That excludes ship updates,
+	// since the stock host simulates the ships and sends its own updates.
 	Strict Mode = iota
-	// Playable also passes on ship updates and explosions, so that players
-	// see each other although nothing simulates.
+	// Playable also passes on ship updates and explosions, so that players see
+	// each other although the host simulates nothing.
 	Playable
 )
 
@@ -47,128 +47,133 @@ const MaxPlayers = 16
 // A Config describes a game.
 type Config struct {
 	Mode       Mode
-	Name       string // of the game, in server lists
-	Mission    string // the mission's script
-	Map        string // its short name, in server lists
+	Name       string // name of the game in server lists
+	Mission    string // the mission's script, such as Multiplayer.Episode.Mission1.Mission1
+	Map        string // short name of the mission in server lists
 	System     uint8  // star system, 1 to 9
-	Players    int    // how many can play, 1 to MaxPlayers; 0 stands for 8
-	Password   string // empty for none
-	TimeLimit  uint8  // minutes; msg.Unlimited for none
-	FragLimit  uint8  // kills that end the game; msg.Unlimited for none
+	Players    int    // how many can play, 1 to MaxPlayers. 0 means 8.
+	Password   string // empty if there is none
+	TimeLimit  uint8  // in minutes, or msg.Unlimited
+	FragLimit  uint8  // kills that end the game, or msg.Unlimited
 	Collisions bool   // collisions do damage
 
-	// Like is the dialect of the host that this one imitates when it forwards
-	// and announces: decode.OpenBC, or the stock game's for any other.
+	// Like is the dialect of the hosts that this one imitates when it forwards and
+	// announces. Any dialect other than decode.OpenBC means the stock game.
 	Like decode.Dialect
-	// Catalog holds the game messages; nil stands for those of the game.
+	// Catalog has the game messages. Nil means the game's catalogue.
 	Catalog *decode.Catalog
-	// Banned says who is not let in, by the address that the client claims to
-	// have, as the game does, and by that of its datagrams. Nil bans nobody.
+	// Banned reports whether to refuse a client. Its arguments are the address
+	// that the client claims to have, which the game checks, and the source
+	// address of its datagrams. Nil bans no client.
 	Banned func(claimed [4]byte, from netip.Addr) bool
-	// PerAddress returns how many slots the clients of an address may have; nil for
-	// no limit.
+	// PerAddress returns how many slots the clients of an address may have. Nil
+	// means no limit.
 	PerAddress func(netip.Addr) int
-	// Check returns the name of the file that a client's hashes fail for, or
+	// Check returns the name of the file for which a client's hashes are wrong, or
 	// "". Nil accepts any well-formed answer.
 	Check func(answer *msg.ChecksumResponse) (failed string)
-	// Limits bound memory and rates; zero fields stand for the defaults.
+	// Limits bound memory and rates. Zero fields mean the defaults.
 	Limits Limits
-	// Captured says that the clients are those of a capture: their messages have
-	// happened. Nobody is limited, corrected or put out for them.
+	// Captured means that the clients are those of a capture, whose messages have
+	// already been sent. No client is limited, corrected or removed because of
+	// them.
 	Captured bool
-	// Deliver takes the messages for captured clients at once, and [Host.Take]
-	// theirs, so that no datagrams are needed; nil for datagrams. The body may be
-	// kept and does not change.
+	// Deliver, if not nil, gets the messages for captured clients at once, so that
+	// there are no datagrams. Their messages then come by [Host.Take]. The body
+	// may be kept and does not change.
 	Deliver func(to netip.AddrPort, m Message)
-	// Departs takes each message of a captured client that a host with limits
-	// changes or refuses, right before the message is passed on as it is; nil for
-	// nobody.
+	// Departs, if not nil, is called with each message of a captured client that a
+	// host with limits changes or refuses. The call comes right before the message
+	// is passed on unchanged.
 	Departs func(netip.AddrPort, Departure)
-	// Shown returns what the capture shows of a client; nil if it shows nothing.
+	// Shown returns what the capture shows of a client. Nil means nothing.
 	Shown func(netip.AddrPort) Shown
-	// Public says that anybody can send to the host, with any source address. It
-	// then believes less than the stock game: see docs/relay.md. It needs Random.
+	// Public means that anyone can send to the host, with any source address. The
+	// host then checks more than the stock game: see docs/relay.md. It needs
+	// Random.
 	Public bool
-	// Proof says that a public host believes nobody who answers no challenges: see
-	// [arq.Endpoint.Challenge]. OpenBC's clients can't play there.
+	// Proof means that a public host trusts only clients that answer challenges:
+	// see [arq.Endpoint.Challenge]. OpenBC's clients cannot play there.
 	Proof bool
-	// Random returns random numbers that nobody can foresee, for the ids of
-	// clients: by using its id a client proves that it receives at its address.
-	// A host on a network needs it. Nil gives the ids in order, as the stock
+	// Random returns unpredictable random numbers for the ids of clients. By using
+	// its id, a client proves that it receives at its address, so a host on a
+	// network needs Random. If Random is nil, ids are given in order, as the stock
 	// host does.
 	Random func() uint32
-	// Report takes every event; nil for nobody. The host waits until it returns,
-	// so it must not block: a writer to a terminal or a pipe needs a queue of
-	// its own that drops and counts.
+	// Report, if not nil, is called with every event. The host waits until it
+	// returns, so it must not block. A writer to a terminal or a pipe therefore
+	// needs a queue that drops and counts events.
 	Report func(Event)
 }
 
 // Shown is what a capture shows of a client.
 type Shown struct {
-	ID      uint8          // that the client knows as its own, 0 for the one that this host gave it
-	Slot    int            // -1 for any
-	Dialect decode.Dialect // that it writes, Undecided if its messages tell
+	ID      uint8          // id that the client has for itself, 0 if it is the one that this host gave
+	Slot    int            // -1 for any slot
+	Dialect decode.Dialect // dialect of its messages, Undecided to detect it
 }
 
 // Limits bound the memory and the traffic that clients can cause.
 type Limits struct {
-	Link LinkLimits // of each client
+	Link LinkLimits // limits of each client's link
 
-	Objects     int // of one client, that are kept for those who join later: 64
-	ObjectBytes int // in their creations: 16 KiB
+	Objects     int // objects of one client that are kept for those who join later: 64
+	ObjectBytes int // bytes of their creations: 16 KiB
 
 	PeerRate        Rate // datagrams of one client: 500 a second, 1,000 at once
 	PeerBytes       Rate // bytes in them: 64 KiB a second, 256 KiB at once
 	MessageRate     Rate // transport messages of one client, acknowledgements included: 4,000 a second, 8,000 at once
 	ControlRate     Rate // messages below 32 of one client, such as its name: 1 a second, 8 at once
 	GameRate        Rate // game messages of one client: 400 a second, 1,000 at once
-	ReliableRate    Rate // reliable ones of a client that others hear: 100 a second, 300 at once
-	ReliableBytes   Rate // bytes in them: 16 KiB a second, 64 KiB at once
+	ReliableRate    Rate // reliable game messages of a client that are passed on: 100 a second, 300 at once
+	ReliableBytes   Rate // bytes in these: 16 KiB a second, 64 KiB at once
 	FanOut          Rate // bytes that the host sends because of one client: 256 KiB a second, 1 MiB at once
-	Patience        Rate // messages of a client beyond all of these before it is put out: 20 a second, 3,000 at once
+	Patience        Rate // messages of a client beyond all these limits before it is removed: 20 a second, 3,000 at once
 	ConnectRate     Rate // connects of one address: 1 a second, 16 at once
 	BrowserRate     Rate // GameSpy queries of one address: 5 a second, 10 at once
 	AllBrowserRate  Rate // GameSpy queries of all addresses: 100 a second, 200 at once
-	AllBrowserBytes Rate // bytes of answers beyond four times the queries, to all addresses of a public host: 1 MiB a second, 2 MiB at once
-	Addresses       int  // with remembered rates: 4,096
+	AllBrowserBytes Rate // bytes of answers in excess of four times the queries, to all addresses of a public host: 1 MiB a second, 2 MiB at once
+	Addresses       int  // addresses with remembered rates: 4,096
 
-	// Factor bounds the bytes sent to a client until it has proved that it
-	// receives at its address, and got into the game: so many times the bytes
-	// that came from it, and 1 KiB once it has used the id it was given. 4.
+	// Factor limits the bytes sent to a client before it has proved that it
+	// receives at its address and got into the game. The limit is Factor times the
+	// bytes that came from it, and 1 KiB more once it has used the id it was
+	// given. Default: 4.
 	Factor int
-	// Unproved is how long such a client is remembered, however often it asks:
-	// 10 s. It has no slot.
+	// Unproved is how long such a client is remembered, however often it asks. It
+	// has no slot. Default: 10 s.
 	Unproved time.Duration
-	// Joining is how long a client may take from its connect to the game: 60 s.
+	// Joining is how long a client may take from its connect to the game. Default:
+	// 60 s.
 	Joining time.Duration
 }
 
-// Bounds of the host's patience.
+// Limits of time and of waiting messages.
 const (
-	forgetAfter = 2 * time.Second        // the record of a client that was turned away
-	idleJoin    = 10 * time.Second       // without progress, after which a client makes room for others
-	deafFor     = 30 * time.Second       // that a client sends and acknowledges nothing
-	deafAndFull = 10 * time.Second       // the same, when much waits for it
-	muchWaiting = 2048                   // messages that wait for one client
-	quietFor    = 10 * time.Second       // without a word, after which a client is sent no more ship updates
-	allowance   = 1 << 10                // bytes beyond Factor that a client is sent that has used its id: the names of others
-	someWaiting = 64                     // messages that wait for a client that has proved nothing
+	forgetAfter = 2 * time.Second        // how long a refused client is remembered
+	idleJoin    = 10 * time.Second       // a client without progress for so long makes room for others
+	deafFor     = 30 * time.Second       // longest time in which a client sends messages and acknowledges none
+	deafAndFull = 10 * time.Second       // the same if many messages wait for it
+	muchWaiting = 2048                   // how many waiting messages of a client count as many
+	quietFor    = 10 * time.Second       // a client that is silent for so long is sent no more ship updates
+	allowance   = 1 << 10                // bytes in excess of Factor for a client that has used its id, since it is sent the others' names
+	someWaiting = 64                     // waiting messages for a client that has proved nothing
 	pendingMost = 4                      // sessions of one address that have proved nothing
-	bogusMost   = 16                     // acknowledgements of messages never sent that count, of one datagram
-	aheadMost   = 1 << 10                // messages that may be missing before one that came early, more than a client may send while one is repeated
-	rejectAfter = 800 * time.Millisecond // from a wrong password to the next one, which is answered
-	rejectEvery = 5 * time.Second        // from that answer to the next one
-	pauseAtMost = time.Second            // that a session keeps silent because another one wants its place
+	bogusMost   = 16                     // how many acknowledgements of messages never sent count in one datagram
+	aheadMost   = 1 << 10                // how many messages may be missing before an early one. It is more than a client may send while one message is repeated.
+	rejectAfter = 800 * time.Millisecond // shortest time from a wrong password to the next one that is answered
+	rejectEvery = 5 * time.Second        // time from that answer to the next one
+	pauseAtMost = time.Second            // how long a session pauses because another one wants to replace it
 )
 
-// complaints is how often a host reports useless or excessive messages of one
-// client.
+// complaints is how many reports of useless or excessive messages a host makes
+// for one client.
 const complaints = 20
 
 // A Rate is how often something may happen.
 type Rate struct {
 	PerSecond float64
-	Burst     float64 // at once, after a rest
+	Burst     float64 // how often at once after a pause
 }
 
 func (l Limits) orDefault() Limits {
@@ -213,26 +218,25 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	Connected  EventKind = iota // a client has an id
-	Refused                     // a client was not let in; Text says why
-	Named                       // a client told its name
+	Connected  EventKind = iota // a client was given an id
+	Refused                     // a client was not let in. Text has the reason.
+	Named                       // a client sent its name
 	Ready                       // a client is in the game
-	Left                        // a client left in order
-	TimedOut                    // a client was silent too long
-	Kicked                      // a client was put out; Text says why
-	Replaced                    // a client connected anew from the same address
-	Limited                     // a limit took effect; Text says which
-	Ignored                     // a client's message was of no use; Text says why
-	Overloaded                  // a client was put out: too much waits for it, or it acknowledges nothing
-	Corrected                   // a client spoke for somebody else; Text names the correction
-	Forged                      // others write a player's address as their own
-	EventKinds                  // how many kinds there are
+	Left                        // a client left with a leave message
+	TimedOut                    // a client was silent for too long
+	Kicked                      // a client was removed. Text has the reason.
+	Replaced                    // a client connected again from the same address
+	Limited                     // a limit took effect. Text names it.
+	Ignored                     // a client's message was useless. Text has the reason.
+	Overloaded                  // a client was removed because too many messages wait for it, or because it acknowledges nothing
+	Corrected                   // a client used another's identity. Text names the correction.
+	Forged                      // datagrams with a player's address are forged
+	EventKinds                  // number of kinds
 )
 
-// Routine reports whether an event is one that strangers or a single client can
-// cause as often as they like. A log may leave out repetitions of those; all
-// others happen a bounded number of times, and people need each of them to know
-// who is gone and why.
+// Routine reports whether strangers or a single client can cause such events as
+// often as they like. A log may drop repetitions of these. All other events are
+// limited in number, and people need each of them to know who has left and why.
 func (k EventKind) Routine() bool {
 	return k == Refused || k == Limited || k == Ignored || k == Corrected || k == Named
 }
@@ -249,69 +253,69 @@ func (k EventKind) String() string {
 	return "unknown"
 }
 
-// An Event tells of one thing that happened.
+// An Event reports what happened on the host.
 type Event struct {
 	Time time.Time
 	Kind EventKind
 	Addr netip.AddrPort
-	Peer uint8  // id; 0 if it has none
-	Slot int    // -1 if it has none
-	Name []byte // as the client wrote it, UTF-16 little-endian; not safe for a terminal
+	Peer uint8  // id, or 0 if it has none
+	Slot int    // slot, or -1 if it has none
+	Name []byte // as the client sent it, in UTF-16 little-endian. Escape it for a terminal.
 	Text string
 }
 
-// A Phase is how far a client has come.
+// A Phase is a client's progress.
 type Phase uint8
 
 // The phases.
 const (
-	Checking Phase = iota // its files are asked for
+	Checking Phase = iota // the host asks for the hashes of its files
 	Loading               // it has the settings and loads the mission
 	Playing               // it is in the game
-	Leaving               // it has left; its acknowledgements are still repeated
+	Leaving               // it has left, but its messages are still acknowledged
 )
 
 // String returns the phase in lower case.
 func (p Phase) String() string { return [...]string{"checking", "loading", "playing", "leaving"}[p&3] }
 
-// PeerInfo describes a client for people.
+// PeerInfo describes a client.
 type PeerInfo struct {
 	Addr  netip.AddrPort
 	ID    uint8
-	Slot  int // -1 if it has none
+	Slot  int // slot, or -1 if it has none
 	Name  []byte
 	Phase Phase
-	Since time.Time // it connected
-	Heard time.Time // a datagram of its came
-	// Proved: it has shown that it receives at its address.
+	Since time.Time // when it connected
+	Heard time.Time // when its last datagram came
+	// Proved means that it receives at its address.
 	Proved  bool
 	Assumed bool // it uses an id that it was not given, as OpenBC's test clients do
 	OpenBC  bool // it connected as OpenBC's clients do
-	Objects int  // of its that are kept for those who join later
+	Objects int  // number of its objects that are kept for those who join later
 	Link    LinkStats
 }
 
-// A Drop is the reason that a host dropped a datagram or message.
+// A Drop is the reason why a host dropped a datagram or message.
 type Drop uint8
 
 // The reasons.
 const (
-	DropMalformed Drop = iota // it does not split, in whole or in part
-	DropStranger              // its sender is unknown and asks for nothing
-	DropWrongID               // it bears another id than the client at its address
-	DropForged                // a player's address and id, but no sign of the player while others use the address
-	DropConnects              // more connects of an address than allowed
-	DropCrowd                 // a connect that has to wait: its address has too many unfinished ones
-	DropDatagrams             // more datagrams of a client than allowed
-	DropBytes                 // more bytes
-	DropMessages              // more transport messages, acknowledgements included
-	DropControl               // more control messages, such as names
-	DropGame                  // more game messages
-	DropReliable              // more reliable game messages
-	DropFanOut                // more than may be passed on for one client
-	DropQueries               // more queries of server browsers
-	DropSend                  // a datagram to somebody without a session that nobody fetched
-	Drops                     // how many reasons there are
+	DropMalformed Drop = iota // all or part of it does not split
+	DropStranger              // the sender is unknown and does not ask to be let in
+	DropWrongID               // its id differs from the id of the client at its address
+	DropForged                // it has a player's address and id, but no proof while the address is forged
+	DropConnects              // too many connects of an address
+	DropCrowd                 // a connect that has to wait, since its address has too many unfinished ones
+	DropDatagrams             // too many datagrams of a client
+	DropBytes                 // too many bytes
+	DropMessages              // too many transport messages, acknowledgements included
+	DropControl               // too many control messages, such as names
+	DropGame                  // too many game messages
+	DropReliable              // too many reliable game messages
+	DropFanOut                // too many bytes to pass on for one client
+	DropQueries               // too many queries of server browsers
+	DropSend                  // a datagram to an address without a session that was not fetched by Send
+	Drops                     // number of reasons
 )
 
 // String returns the reason in lower case, as one word.
@@ -324,18 +328,18 @@ func (d Drop) String() string {
 
 // Stats count a host's traffic and events.
 type Stats struct {
-	Received  int // datagrams
-	Sent      int // datagrams
+	Received  int // datagrams received
+	Sent      int // datagrams sent
 	BytesIn   int64
 	BytesOut  int64
-	Malformed int // datagrams that do not split, in whole or in part
-	Strangers int // datagrams of unknown senders that ask for nothing
+	Malformed int // datagrams of which all or part does not split
+	Strangers int // datagrams of unknown senders that do not ask to be let in
 	Limited   int // datagrams and messages that a limit dropped
 	Queries   int // GameSpy queries answered
 	Stateless int // connects answered without a session
 	Copies    int // messages passed on, counted for each receiver
 
-	Dropped  [Drops]int                  // by reason; the sum of the three counts above
-	Events   [EventKinds]int             // by kind, those that were not reported included
+	Dropped  [Drops]int                  // by reason. The sum is Malformed, Strangers and Limited.
+	Events   [EventKinds]int             // by kind, including events that were not reported
 	Messages [decode.RelayAnswer + 1]int // game messages taken, by relay class
 }

@@ -9,22 +9,23 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Connects with forged addresses could use up the ids, and so forget a client
-// before its first datagram with its id comes. When many sessions have proved
-// nothing, the host answers further connects without a session: the id follows
-// from the address, and the session begins when the id is used.
+// Connects with forged addresses could use up the ids, so that a client's
+// session is dropped before the client uses its id. When many sessions have
+// proved nothing, the host answers further connects without a session: the id
+// is derived from the address, and the session begins when the id is used.
 const (
-	sessionsAtEase = 32               // that have proved nothing
-	answersLast    = 30 * time.Second // after the last answer without a session
+	sessionsAtEase = 32               // how many sessions that have proved nothing are normal
+	answersLast    = 30 * time.Second // how long an id is valid after the last answer without a session
 )
 
-// answersStateless reports whether a connect is answered without a session: there
-// are many.
+// answersStateless reports whether to answer a connect without a session,
+// because there are many sessions.
 func (h *Host) answersStateless(from netip.AddrPort, m *transport.Message) bool {
 	return h.standIn(from, m) && (h.connects.lacks(from.Addr()) || h.unprovedSessions() >= sessionsAtEase)
 }
 
-// standIn reports whether an answer without a session can take the place of one.
+// standIn reports whether an answer without a session is possible for a
+// connect.
 func (h *Host) standIn(from netip.AddrPort, m *transport.Message) bool {
 	return h.cfg.Public && !h.down && !m.Short && len(h.byAddr[from]) == 0
 }
@@ -39,8 +40,8 @@ func (h *Host) unprovedSessions() (n int) {
 	return n
 }
 
-// idFor returns the id that an address gets without a session, if there is one. It stays the same
-// while others come and go who show nothing.
+// idFor returns the id that an address gets without a session, if there is one. It
+// does not change while clients that prove nothing come and go.
 func (h *Host) idFor(addr netip.AddrPort) (id uint8, ok bool) {
 	first := h.hash(addr)
 	const ids = lastID - firstID + 1
@@ -53,8 +54,8 @@ func (h *Host) idFor(addr netip.AddrPort) (id uint8, ok bool) {
 	return 0, false
 }
 
-// answerStateless lets a client in without a session. The answer is smaller than
-// the question.
+// answerStateless lets a client in without a session. The answer is smaller
+// than the connect.
 func (h *Host) answerStateless(from netip.AddrPort) {
 	id, ok := h.idFor(from)
 	if !ok {
@@ -76,8 +77,8 @@ func accept(now time.Time, link *arq.Endpoint, id uint8) (plain []byte, ok bool)
 	return link.Datagram(now, nil)
 }
 
-// beginLate begins the session of a client that was let in without one and uses
-// its id now. It returns nil if the id is not the one that its address got.
+// beginLate begins the session of a client that was let in without one and now
+// uses its id. It returns nil if its address was given another id.
 func (h *Host) beginLate(from netip.AddrPort, id uint8) *peer {
 	if h.stateless.IsZero() || h.now.Sub(h.stateless) > answersLast || h.down || h.inUse(from) {
 		return nil
