@@ -9,25 +9,25 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// The records around a chosen one that are kept, so that the next choice is
-// likely among them.
+// Numbers of records around a chosen one that are kept, since the next choice
+// is likely to be near.
 const (
 	windowBefore = 200
 	windowAfter  = 200
 )
 
-// A window is a passage for single records: it keeps some, and goes back to the
-// beginning for earlier ones.
+// A window reads single records in a passage. It keeps some records, and starts
+// again from the beginning for earlier ones.
 type window struct {
 	*passage
 	next  int               // number of the next record
-	from  int               // the first one to keep
-	first int               // the first one of those that are kept
-	kept  []*dissect.Record // all from first to next
-	done  bool              // there are no more
+	from  int               // number of the first record to keep
+	first int               // number of the first record in kept
+	kept  []*dissect.Record // all records from first to next
+	done  bool              // there are no more records
 }
 
-// at returns the record with a number, nil if there is none.
+// at returns the record of a row, or nil if there is none.
 func (l *List) at(row int) *dissect.Record {
 	w := l.details
 	if w == nil || row < w.first {
@@ -68,7 +68,7 @@ func (w *window) add(r *dissect.Record) error {
 	return nil
 }
 
-// A Detail is all about one record.
+// A Detail has everything about one record.
 type Detail struct {
 	Row      int            `json:"row"`
 	Frame    int            `json:"frame"`
@@ -77,17 +77,18 @@ type Detail struct {
 	Header   []string       `json:"header"`
 	Branches []table.Branch `json:"branches"`
 	Bytes    string         `json:"bytes"` // hexadecimal
-	Cut      int            `json:"cut"`   // bytes left out
+	Cut      int            `json:"cut"`   // number of bytes that are not shown
 	Remarks  []string       `json:"remarks"`
 }
 
-// mostBytes and mostBranches of a record are shown.
+// mostBytes and mostBranches limit the parts of a record that are shown.
 const (
 	mostBytes    = 4096
 	mostBranches = 4096
 )
 
-// Detail returns all about a row, or nil if the captures can no longer be read.
+// Detail returns everything about a row. It returns nil if the captures can no
+// longer be read.
 func (l *List) Detail(row int) *Detail {
 	r := l.at(row)
 	if r == nil {

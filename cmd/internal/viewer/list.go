@@ -13,21 +13,21 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// mostRows is the number of records that a list holds. Further ones are left
-// out.
+// mostRows is the maximum number of records in a list. Further records are only
+// counted.
 const mostRows = 4 << 20
 
 const chunkRows = 1024
 
-// A chunk holds the texts of some rows, one after another.
+// A chunk has the texts of some rows, one after another.
 type chunk struct {
 	text []byte
 	ends []uint32
 }
 
-// A List is the list of messages of captures: a line for each record, or for
-// those that a filter keeps. The lines are kept, the records are not: for the
-// fields of one the captures are read again.
+// A List is the list of messages of captures, with a line for each record or
+// for each record that a filter matches. It keeps the lines but not the
+// records. To show the fields of a record, the captures are read again.
 type List struct {
 	names  []string
 	start  time.Time
@@ -35,20 +35,20 @@ type List struct {
 
 	reading *passage // nil after the last record
 	chunks  []chunk
-	frames  []uint32 // of the rows
+	frames  []uint32 // frame numbers of the rows
 	places  *places  // nil for a single capture
-	most    int      // rows
-	left    int      // out
+	most    int      // maximum number of rows
+	left    int      // number of records without a row
 
-	filter   *filter.Filter // nil for all
+	filter   *filter.Filter // nil for no filter
 	matching *passage       // nil after the last record
-	matched  int            // records that the filter has seen
-	kept     []uint32       // rows
+	matched  int            // number of records that were compared with the filter
+	kept     []uint32       // rows that the filter matches
 
 	details *window
 }
 
-// NewList begins the list of captures, which Step fills.
+// NewList begins the list of captures. Step adds the rows.
 func NewList(names []string) (*List, error) {
 	l := &List{names: names, teller: table.NewTeller(), chunks: []chunk{{}}, most: mostRows}
 	var tap capture.Tap
@@ -64,8 +64,7 @@ func NewList(names []string) (*List, error) {
 	return l, nil
 }
 
-// Step goes on with reading and filtering. It reports whether there is more to
-// do.
+// Step continues reading and filtering. It reports whether there is more to do.
 func (l *List) Step() (more bool) {
 	if l.matching != nil {
 		if !l.matching.step(l.match) {
@@ -77,7 +76,8 @@ func (l *List) Step() (more bool) {
 	return l.matching != nil || l.reading != nil
 }
 
-// Progress returns how much of the captures the list holds, or the filter saw.
+// Progress returns the number of bytes of the captures that were read or
+// filtered, and their size.
 func (l *List) Progress() (read, size int64) {
 	switch {
 	case l.matching != nil:
@@ -88,7 +88,8 @@ func (l *List) Progress() (read, size int64) {
 	return 1, 1
 }
 
-// add adds the line of a record: frame, time, look, way, name, contents, marks.
+// add adds the line of a record: frame, time, look, way, name, contents and
+// marks.
 func (l *List) add(r *dissect.Record) error {
 	if len(l.frames) == l.most {
 		l.left++
@@ -131,8 +132,8 @@ func (l *List) row(i int) []byte {
 	return c.text[from:c.ends[k]]
 }
 
-// Len returns the number of rows so far, of all and of those that the filter
-// keeps, and how many there was no room for.
+// Len returns the number of rows that the filter matches, of all rows, and of
+// records without a row.
 func (l *List) Len() (shown, all, left int) {
 	if l.filter != nil {
 		return len(l.kept), len(l.frames), l.left
@@ -140,8 +141,8 @@ func (l *List) Len() (shown, all, left int) {
 	return len(l.frames), len(l.frames), l.left
 }
 
-// Rows returns lines of the list from one place to another. A line is the row's
-// number and its cells, with tabs between them.
+// Rows returns the lines of the list from one position to another. A line has
+// the row's number and its cells, separated by tabs.
 func (l *List) Rows(from, to int) string {
 	shown, _, _ := l.Len()
 	var b strings.Builder
@@ -157,7 +158,7 @@ func (l *List) Rows(from, to int) string {
 	return b.String()
 }
 
-// rowAt returns the row at a place of the list.
+// rowAt returns the row at a position of the list.
 func (l *List) rowAt(place int) int {
 	if l.filter != nil {
 		return int(l.kept[place])
@@ -165,8 +166,8 @@ func (l *List) rowAt(place int) int {
 	return place
 }
 
-// Filter keeps the rows for which an expression holds, or all for an empty one.
-// The error is a [*filter.Error].
+// Filter shows only rows for which an expression is true. An empty expression
+// shows all rows. The error is a [*filter.Error].
 func (l *List) Filter(expression string) error {
 	if strings.TrimSpace(expression) == "" {
 		l.stopMatching()
@@ -187,7 +188,7 @@ func (l *List) Filter(expression string) error {
 	return nil
 }
 
-// stopMatching ends the passage of the filter.
+// stopMatching ends the passage for the filter.
 func (l *List) stopMatching() {
 	if l.matching != nil {
 		l.matching.close()
@@ -195,7 +196,7 @@ func (l *List) stopMatching() {
 	}
 }
 
-// match takes a record for the filter.
+// match compares a record with the filter.
 func (l *List) match(r *dissect.Record) error {
 	if l.matched < l.most && l.filter.Match(r) {
 		l.kept = append(l.kept, uint32(l.matched))
@@ -204,8 +205,8 @@ func (l *List) match(r *dissect.Record) error {
 	return nil
 }
 
-// Place returns the place in the list of a row, or of the nearest after it; -1 if
-// there is none.
+// Place returns the position of a row in the list, or of the next row in the
+// list. It returns -1 if there is none.
 func (l *List) Place(row int) int {
 	place := row
 	if l.filter != nil {
@@ -217,9 +218,9 @@ func (l *List) Place(row int) int {
 	return place
 }
 
-// Frame returns a row of a frame, or the first of the next frame with one, and -1
-// if there is none. It prefers a message that stands out. The frame counts in one
-// of the captures.
+// Frame returns a row of a frame, or the first row of the next frame that has
+// one. It prefers a row for which standsOut is true, and returns -1 if there is
+// none. The frame number counts in the capture with the index file.
 func (l *List) Frame(file, frame int) int {
 	if len(l.names) > 1 {
 		frame = l.places.number(l.names[file], frame)
@@ -233,24 +234,23 @@ func (l *List) Frame(file, frame int) int {
 	return first
 }
 
-// standsOut reports whether a row is neither an acknowledgement nor a ship update
-// nor the like.
+// standsOut returns false for acknowledgements, ship updates and similar rows.
 func (l *List) standsOut(i int) bool {
 	look := strings.SplitN(string(l.row(i)), "\t", 4)[2]
 	return look != "normal" && look != "faint"
 }
 
-// Start is the time of the first frame.
+// Start returns the time of the first frame.
 func (l *List) Start() time.Time { return l.start }
 
-// Complete returns longer forms of a filter.
+// Complete returns the continuations of a filter.
 func Complete(expression string) []string {
 	const most = 60
 	all := filter.Complete(expression, nil)
 	return all[:min(len(all), most)]
 }
 
-// A Mistake is an error in a filter.
+// A Mistake describes an error in a filter.
 type Mistake struct {
 	Column int    `json:"column"`
 	Length int    `json:"length"`

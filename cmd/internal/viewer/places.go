@@ -2,16 +2,16 @@ package viewer
 
 import "github.com/bcdissect/bcdissect/dissect/capture"
 
-// places tells the numbers that frames of several captures have in their list. It
-// is the tap of their passage.
+// places maps the frame numbers of several captures to the frame numbers in
+// their list. It is the tap of their passage.
 type places struct {
-	file   int // the current one, in the order in which they are opened
+	file   int // the current file, in the order in which they are opened
 	names  map[int]string
-	frames map[int][]uint32 // of each file, in its order
+	frames map[int][]uint32 // for each file, the numbers of its frames in order
 }
 
-// number returns the number in the list of a frame of a capture, 0 if there is
-// none.
+// number returns the number in the list of a frame of a capture, or 0 if there
+// is none.
 func (p *places) number(name string, frame int) int {
 	for file, of := range p.names {
 		if all := p.frames[file]; of == name && frame > 0 && frame <= len(all) {

@@ -15,16 +15,16 @@ import (
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
-// A Report holds the views of the page other than the list of messages.
+// A Report has the views of the page except the list of messages.
 type Report struct {
-	Page    json.RawMessage `json:"page"`  // for the script of package page
-	Files   []int           `json:"files"` // of each match, the index of its capture
+	Page    json.RawMessage `json:"page"`  // data for the script of package page
+	Files   []int           `json:"files"` // the index of the capture for each match
 	Stats   json.RawMessage `json:"stats"`
 	Network json.RawMessage `json:"network"`
-	Game    bool            `json:"game"`    // there is traffic of the game
-	Remarks []string        `json:"remarks"` // on parts that could not be read
+	Game    bool            `json:"game"`    // there is game traffic
+	Remarks []string        `json:"remarks"` // about parts that could not be read
 
-	Columns []byte `json:"-"` // for the script of package page
+	Columns []byte `json:"-"` // data for the script of package page
 }
 
 // NewReport reads captures.
@@ -32,7 +32,7 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 	var t measure.Tally
 	var m measure.Meter
 	both := func(r *dissect.Record) error {
-		_ = t.Record(r) // counting does not fail
+		_ = t.Record(r) // counting never returns an error
 		return m.Record(r)
 	}
 	r := &Report{Remarks: []string{}}
@@ -64,21 +64,22 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 	r.Page, r.Columns = page.Data(all, match.NewEvenings(names, all))
 	r.Files = files
 	var stats, network bytes.Buffer
-	_, _ = ndjson.Stats(&stats, &t), ndjson.Network(&network, &m, report.Escape) // a buffer never fails
+	_, _ = ndjson.Stats(&stats, &t), ndjson.Network(&network, &m, report.Escape) // a buffer never returns an error
 	r.Stats, r.Network = stats.Bytes(), network.Bytes()
 	return r, nil
 }
 
-// matches reads captures one after another. Unlike the command session it joins
-// neither the parts of a recording nor the recordings of a match: the page counts
-// the frames of each file. also sees each record, and counted each passage; both
-// may be nil. files are the indices of the matches' captures.
+// matches reads captures one after another. Unlike the command session, it
+// joins neither the parts of a recording nor the recordings of a match, since
+// the page counts the frames of each file. It calls also for each record and
+// counted for each passage. Both may be nil. The result files has the index of
+// the capture for each match.
 func matches(names []string, also func(*dissect.Record) error, counted func(*passage), progress func(read, size int64)) (all []*match.Match, files []int, err error) {
 	for i, name := range names {
 		p, err := pass([]string{name})
 		if err != nil {
 			if len(names) > 1 && also == nil && counted == nil {
-				continue // the passage of all captures has told
+				continue // the passage of all captures has reported the error
 			}
 			return nil, nil, err
 		}
@@ -86,7 +87,7 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		emit := b.Record
 		if also != nil {
 			emit = func(r *dissect.Record) error {
-				_ = also(r) // it does not fail
+				_ = also(r) // it never returns an error
 				return b.Record(r)
 			}
 		}
@@ -97,7 +98,7 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		if counted != nil {
 			counted(p)
 		}
-		one := match.Merge([]match.Recording{{Files: []string{filepath.Base(name)}, Matches: b.Matches()}}) // says where it was recorded
+		one := match.Merge([]match.Recording{{Files: []string{filepath.Base(name)}, Matches: b.Matches()}}) // sets where the match was recorded
 		all, files = append(all, one...), append(files, slices.Repeat([]int{i}, len(one))...)
 	}
 	return all, files, nil

@@ -19,7 +19,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
-// The forms of files that Save writes, each the same as a command writes.
+// The formats of files that Save writes. Each is the format of a command.
 const (
 	FormPage    = "html"     // session -o NAME.html
 	FormSession = "json"     // session -T json
@@ -35,13 +35,13 @@ const (
 // A Choice selects the file to save.
 type Choice struct {
 	Form   string
-	Filter string // of messages, for the forms that have them; may be empty
-	Key    string // of pseudonyms, in hexadecimal; empty for one that nobody keeps
-	Name   string // of the file, for Notes
+	Filter string // filter of messages for formats that have them, may be empty
+	Key    string // key of pseudonyms in hexadecimal, empty for a random one that is not stored
+	Name   string // name of the file, for Notes
 }
 
-// Save writes captures in a form. notes are the lines that the command says beside
-// its file.
+// Save writes captures in a format. It returns notes, which are the lines that
+// the command writes to standard error.
 func Save(w io.Writer, c Choice, names []string, progress func(read, size int64)) (notes string, err error) {
 	switch c.Form {
 	case FormPage, FormSession, FormFlight:
@@ -70,8 +70,8 @@ func saveMatches(w io.Writer, form string, names []string, progress func(read, s
 	return acmi.WriteZip(w, all)
 }
 
-// saveAnonymous writes captures with pseudonyms, by way of a file that is searched
-// first.
+// saveAnonymous writes captures with pseudonyms. It first writes a temporary
+// file and searches it for original values.
 func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, size int64)) (notes string, err error) {
 	key := anonymize.NewKey()
 	if c.Key != "" {
@@ -79,10 +79,10 @@ func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, s
 			return "", err
 		}
 	}
-	var drafts []string // without a folder: the page's files have none
+	var drafts []string // without a folder, since the page's files have none
 	defer func() {
 		for _, name := range drafts {
-			_ = os.Remove(name) // a leftover file is not worth an error
+			_ = os.Remove(name) // a leftover file does not justify an error
 		}
 	}()
 	create := func() (string, io.WriteCloser, error) {
@@ -101,7 +101,7 @@ func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, s
 	if err != nil {
 		return "", err
 	}
-	if _, err = job.Write(names, nil, seldom(progress)); err != nil { // the page has told of any damage
+	if _, err = job.Write(names, nil, seldom(progress)); err != nil { // the page has reported any damage
 		return "", err
 	}
 	if name, err = job.Verify(name, create); err != nil {
@@ -111,7 +111,7 @@ func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, s
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = written.Close() }() // nothing was written
+	defer func() { _ = written.Close() }() // it was opened only for reading
 	if _, err := io.Copy(w, written); err != nil {
 		return "", err
 	}
@@ -120,7 +120,8 @@ func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, s
 	return said.String(), err
 }
 
-// seldom tells the progress now and then.
+// seldom returns a function that reports the progress after every few
+// datagrams.
 func seldom(progress func(read, size int64)) func(*capture.Series) {
 	const every = 1024 // datagrams
 	n := 0
@@ -131,7 +132,7 @@ func seldom(progress func(read, size int64)) func(*capture.Series) {
 	}
 }
 
-// saveCapture writes captures deciphered, and annotated or not.
+// saveCapture writes deciphered captures, with annotations if annotate is set.
 func saveCapture(w io.Writer, annotate bool, names []string, progress func(read, size int64)) (err error) {
 	o := extract.Options{Decrypt: true, Annotate: annotate}
 	if annotate {
@@ -156,7 +157,7 @@ func saveCapture(w io.Writer, annotate bool, names []string, progress func(read,
 	if err != nil {
 		return err
 	}
-	_, _, err = job.Run(names, nil, seldom(progress)) // the page has told of any damage
+	_, _, err = job.Run(names, nil, seldom(progress)) // the page has reported any damage
 	return err
 }
 
