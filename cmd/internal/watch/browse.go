@@ -21,7 +21,7 @@ import (
 )
 
 // Browse shows the messages of captures in the browser until the user quits.
-// Command returns a command that decodes a message.
+// The function command returns a command that decodes a message.
 func Browse(f *cli.Common, s cli.Streams, names []string, command func(*dissect.Record) string) error {
 	keys, out, done, err := screen("browse", s, names)
 	if err != nil {
@@ -38,7 +38,7 @@ func Browse(f *cli.Common, s cli.Streams, names []string, command func(*dissect.
 		return err
 	}
 	defer tape.Close()
-	// An input that is no capture is an error of the command line.
+	// An input that is not a capture is a usage error.
 	some := false
 	if err := tape.Scan(0, func(int, *dissect.Record) bool { some = true; return false }); err != nil && !some && !isVerdict(err) {
 		return err
@@ -62,8 +62,8 @@ type browserOptions struct {
 	compiler func(start func() time.Time) func(expr string) (func(*dissect.Record) bool, error)
 }
 
-// options returns the options of a browser without a source. It takes the filter
-// from the selection: the user can change it.
+// options returns the options of a browser without a source. It removes the
+// filter from the selection, since the user can change it.
 func options(f *cli.Common, s cli.Streams, title string, command func(*dissect.Record) string) (*browserOptions, error) {
 	cfg, err := f.Config()
 	if err != nil {
@@ -91,7 +91,7 @@ type recorded interface {
 	Save(name string, frames *extract.Frames) (done string, err error)
 }
 
-// from has the browser read a source.
+// from sets the source of the browser.
 func (o *browserOptions) from(src recorded) {
 	o.Scan, o.Start, o.Compile = src.Scan, src.Start, o.compiler(src.Start)
 	o.Save = func(name string, frames func(add func(frame int)) error) (string, error) {
@@ -106,7 +106,8 @@ func (o *browserOptions) from(src recorded) {
 	}
 }
 
-// columnOf returns a function that returns the value of a column, as CSV has it.
+// columnOf returns a function that returns the value of a column in the format
+// of CSV.
 func columnOf(name string, catalog *decode.Catalog) (func(*dissect.Record) string, error) {
 	if err := filter.CheckColumn(name, catalog); err != nil {
 		return nil, err
@@ -115,18 +116,18 @@ func columnOf(name string, catalog *decode.Catalog) (func(*dissect.Record) strin
 	sink := csv.New(&b, []string{name}, csv.Form{NoHeader: true, Quote: csv.QuoteNone, Raw: true}, ndjson.Options{})
 	return func(r *dissect.Record) string {
 		b.Reset()
-		_ = sink.Record(r) // a buffer never fails
+		_ = sink.Record(r) // a buffer never returns an error
 		_ = sink.Flush()
 		return strings.TrimSuffix(b.String(), "\n")
 	}, nil
 }
 
-// growEvery is how often a browser hears of new live traffic.
+// growEvery is the interval at which a browser is told about new live traffic.
 const growEvery = 200 * time.Millisecond
 
-// Browse shows live traffic in the browser until the user quits. Work runs a
-// report without output; it reads the traffic through tap, which fills the
-// browser.
+// Browse shows live traffic in the browser until the user quits. The function
+// work runs a report without output. It reads the traffic through tap, which
+// fills the browser.
 func (w *Flags) Browse(f *cli.Common, s cli.Streams, title string, command func(*dissect.Record) string, work func(s cli.Streams, makeSink reading.SinkMaker, tap func(reading.Source) reading.Source) error) error {
 	keys, out, done, err := screen("--browse", s, nil)
 	if err != nil {
@@ -148,7 +149,7 @@ func (w *Flags) Browse(f *cli.Common, s cli.Streams, title string, command func(
 	var reel *reading.Reel
 	var begin sync.Once
 	reel = reading.NewReel(cfg, func(r *dissect.Record) bool {
-		begin.Do(func() { _ = mine.Begin(reel.Start()) }) // the report says the error
+		begin.Do(func() { _ = mine.Begin(reel.Start()) }) // the report returns the error
 		return mine.Match(r)
 	})
 	o.from(reel)
@@ -180,7 +181,7 @@ func (w *Flags) live(reel *reading.Reel, ended <-chan struct{}) (l browser.Live)
 	return l
 }
 
-// tellGrowth tells a browser of new traffic, until that has ended.
+// tellGrowth tells a browser about new traffic until the traffic ends.
 func tellGrowth(b *browser.Browser, reel *reading.Reel, ended <-chan struct{}) {
 	tick := time.NewTicker(growEvery)
 	defer tick.Stop()
@@ -199,7 +200,7 @@ func tellGrowth(b *browser.Browser, reel *reading.Reel, ended <-chan struct{}) {
 	}
 }
 
-// nothing is the sink of a report that nobody sees.
+// nothing is the sink of a report that is not shown.
 type nothing struct{}
 
 func (nothing) Record(*dissect.Record) error { return nil }

@@ -6,13 +6,14 @@ import (
 	"github.com/atotto/clipboard"
 )
 
-// copier returns a function that puts text on the clipboard of the system, nil if
-// there is none. A terminal that is reached by ssh has its own.
+// copier returns a function that copies text to the clipboard of the system. It
+// returns nil if there is none. With ssh, the terminal's clipboard is used
+// instead.
 func copier() func(text string) {
 	if clipboard.Unsupported || os.Getenv("SSH_CONNECTION") != "" || os.Getenv("SSH_TTY") != "" {
 		return nil
 	}
 	return func(text string) {
-		_ = clipboard.WriteAll(text) // the terminal's clipboard and the screen have it, too
+		_ = clipboard.WriteAll(text) // the text is also on the terminal's clipboard and on the screen
 	}
 }

@@ -15,28 +15,27 @@ import (
 	"github.com/bcdissect/bcdissect/report/browser"
 )
 
-// marksSuffix ends the name of a file of marks. Before it stands that of the
-// capture.
+// marksSuffix is appended to the name of a capture to name its file of marks.
 const marksSuffix = ".marks.json"
 
-// maxMarksFile bounds a file of marks: a mark with the longest note, all of it
-// escaped, takes 6 kB.
+// maxMarksFile is the maximum size of a file of marks in bytes. A mark with the
+// longest note, with all characters escaped, takes 6 kB.
 const maxMarksFile = 64 << 20
 
-// marksFile is what a file of marks holds. docs/browse.md describes it.
+// marksFile is the contents of a file of marks. docs/browse.md describes it.
 type marksFile struct {
 	MarksOf string         `json:"marks_of"` // name of the capture
-	Begins  time.Time      `json:"begins"`   // time of its first frame
+	Begins  time.Time      `json:"begins"`   // time of the first frame in the capture
 	Marks   []browser.Mark `json:"marks"`
 }
 
-// marks are the marks of a capture, in a file beside it.
+// marks are the marks of a capture, stored in a file in its folder.
 type marks struct {
-	name string // of the file
+	name string // name of the file
 	file marksFile
 }
 
-// useMarks has a browser use the marks of captures that begin at a time.
+// useMarks makes a browser use the marks of captures that begin at a time.
 func useMarks(o *browser.Options, names []string, start time.Time) {
 	switch {
 	case len(names) > 1:
@@ -61,14 +60,14 @@ func useMarks(o *browser.Options, names []string, start time.Time) {
 	o.Keep = m.save
 }
 
-// readMarks reads a file of marks. It leaves out what can be no mark.
+// readMarks reads a file of marks. It skips entries that cannot be marks.
 func readMarks(name string) (marksFile, error) {
 	var m marksFile
 	f, err := os.Open(name)
 	if err != nil {
 		return m, cli.PlainPath(filepath.Base(name), err)
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // it was opened only for reading
 	b, err := io.ReadAll(io.LimitReader(f, maxMarksFile+1))
 	switch {
 	case err != nil:
@@ -80,7 +79,8 @@ func readMarks(name string) (marksFile, error) {
 	return m, nil
 }
 
-// save replaces the file at once. Without marks there is none.
+// save replaces the file in one step. If there are no marks, it removes the
+// file.
 func (m *marks) save(all []browser.Mark) error {
 	if len(all) == 0 {
 		if err := os.Remove(m.name); err != nil && !errors.Is(err, fs.ErrNotExist) {

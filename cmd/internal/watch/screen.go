@@ -20,9 +20,9 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// screen returns the terminal that a program is for and where its keys come
-// from, which are not to be closed before done is called. Errors name the
-// program, such as --dashboard.
+// screen returns the terminal for a program and the reader for its keys. Both
+// must not be closed before done is called. Errors name the program, such as
+// --dashboard.
 func screen(program string, s cli.Streams, names []string) (keys io.Reader, out *os.File, done func(), err error) {
 	if s.NoANSI {
 		return nil, nil, nil, fmt.Errorf("%s: cannot draw on this console; use Windows Terminal, or switch off its legacy mode", program)
@@ -45,11 +45,11 @@ func screen(program string, s cli.Streams, names []string) (keys io.Reader, out 
 	return tty, out, func() { _ = tty.Close() }, nil
 }
 
-// instead are the remedies for programs without a terminal.
+// instead has the suggestions for users without a terminal.
 var instead = map[string]string{"browse": "; use bcdissect read"}
 
-// onHangup calls stop on a hangup. The runtime would end the program, and leave
-// the terminal as it was set up for drawing.
+// onHangup calls stop on SIGHUP. Otherwise the runtime would end the program
+// and not restore the terminal.
 func onHangup(stop func()) (unwatch func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -65,14 +65,15 @@ func onHangup(stop func()) (unwatch func()) {
 	})
 }
 
-// compiler returns a maker of filters for a screen, with the names and presets
-// that the command line knows, too. Start returns the time of the first frame.
+// compiler returns a function that compiles filters for a screen. The filters
+// may use the names and presets of the command line. The function start returns
+// the time of the first frame.
 func compiler(f *cli.Common, cfg dissect.Config, start func() time.Time) func(expr string) (func(*dissect.Record) bool, error) {
 	return func(expr string) (func(*dissect.Record) bool, error) {
 		compiled, err := f.CompileFilter("filter", expr, cfg.Catalog)
 		if bad := (*cli.StatusError)(nil); errors.As(err, &bad) {
 			column := len(expr)
-			if shown, mark, _ := strings.Cut(bad.Caret, "\n"); shown == expr { // not a part of it
+			if shown, mark, _ := strings.Cut(bad.Caret, "\n"); shown == expr { // only if the error quotes the whole expression
 				column = strings.IndexByte(mark, '^')
 			}
 			return nil, &report.FilterError{Text: err.Error(), Column: column}
@@ -82,13 +83,13 @@ func compiler(f *cli.Common, cfg dissect.Config, start func() time.Time) func(ex
 		}
 		var once sync.Once
 		return func(r *dissect.Record) bool {
-			once.Do(func() { compiled.Start = start() }) // the first record is at hand now
+			once.Do(func() { compiled.Start = start() }) // start is known when the first record arrives
 			return compiled.Match(r)
 		}, nil
 	}
 }
 
-// title names captures.
+// title returns a title for captures.
 func title(names []string) string {
 	text := filepath.Base(names[0])
 	if names[0] == "-" {

@@ -1,5 +1,5 @@
-// Package watch shows records on a whole terminal: those of a command on the
-// dashboard, those of captures in the browser.
+// Package watch shows records on a whole terminal: records of a command on the
+// dashboard, and records of captures in the browser.
 package watch
 
 import (
@@ -26,9 +26,9 @@ type Flags struct {
 	On       bool
 	Browsing bool
 	speed    float64
-	start    atomic.Int64                  // of the capture, in nanoseconds
-	quit     atomic.Pointer[func()]        // ends the source of records; nil if it ends by itself
-	lost     atomic.Pointer[func() uint64] // returns how many packets were lost; nil if that isn't known
+	start    atomic.Int64                  // time of the first frame in nanoseconds
+	quit     atomic.Pointer[func()]        // ends the source of records, nil if the source ends on its own
+	lost     atomic.Pointer[func() uint64] // returns the number of lost packets, nil if that is unknown
 }
 
 // Define defines the flags.
@@ -38,7 +38,7 @@ func (w *Flags) Define(cmd *cobra.Command) {
 	fl.Float64Var(&w.speed, "speed", 0, "dashboard: playback speed (1 = real time, 0 = as fast as possible)")
 }
 
-// Check reports flags that cannot be combined.
+// Check returns an error for flags that cannot be combined.
 func (w *Flags) Check(cmd *cobra.Command) error {
 	form := cli.FormDashboard
 	switch {
@@ -69,13 +69,13 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 	}
 	return w.Show(f, s, names, title(names), pacer, func(s cli.Streams, d *dashboard.Dashboard) error {
 		for {
-			var said strings.Builder // of the last time, when all was read
+			var said strings.Builder // from the last reading
 			once := s
 			once.Err = &said
 			err := reading.Captures(f, once, names, w.Sink(d, pacer))
 			if pacer != nil && (err == nil || isVerdict(err)) {
 				if !pacer.Rewinds() {
-					_ = d.Close() // never fails
+					_ = d.Close() // it never returns an error
 				}
 				if pacer.Rest() {
 					d.Restart()
@@ -88,7 +88,7 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 	})
 }
 
-// Sink returns a maker of sinks that shows records on the dashboard.
+// Sink returns a maker of sinks that show records on the dashboard.
 func (w *Flags) Sink(d *dashboard.Dashboard, pacer *dashboard.Pacer) reading.SinkMaker {
 	return func(_ *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		w.start.Store(packet.Nanos(start))
@@ -99,11 +99,11 @@ func (w *Flags) Sink(d *dashboard.Dashboard, pacer *dashboard.Pacer) reading.Sin
 // StopBy sets the function that ends the source of records.
 func (w *Flags) StopBy(quit func()) { w.quit.Store(&quit) }
 
-// Lost sets the function that returns how many packets were lost.
+// Lost sets the function that returns the number of lost packets.
 func (w *Flags) Lost(count func() uint64) { w.lost.Store(&count) }
 
-// Show runs a dashboard while work gives it records. Standard error of work
-// appears once the terminal is restored.
+// Show runs a dashboard while work passes records to it. Standard error of work
+// is shown when the terminal has been restored.
 func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string, pacer *dashboard.Pacer, work func(cli.Streams, *dashboard.Dashboard) error) error {
 	keys, out, done, err := screen("--dashboard", s, names)
 	if err != nil {
@@ -122,20 +122,20 @@ func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string,
 	return w.run(keys, out, s, d, func(s cli.Streams) error {
 		err := work(s, d)
 		if err == nil || isVerdict(err) {
-			_ = d.Close() // never fails
+			_ = d.Close() // it never returns an error
 		}
 		return err
 	})
 }
 
-// A screenful is a program on the whole terminal.
+// A screenful is a program that uses the whole terminal.
 type screenful interface {
 	Run(keys io.Reader, out io.Writer) error
 	Stop()
 }
 
-// run runs a program while work gives it records. Standard error of work appears
-// once the terminal is restored.
+// run runs a program while work passes records to it. Standard error of work is
+// shown when the terminal has been restored.
 func (w *Flags) run(keys io.Reader, out io.Writer, s cli.Streams, p screenful, work func(cli.Streams) error) error {
 	unwatch := onHangup(p.Stop)
 	defer unwatch()
@@ -154,7 +154,7 @@ func (w *Flags) run(keys io.Reader, out io.Writer, s cli.Streams, p screenful, w
 		}()
 		err = work(cli.Streams{In: s.In, Out: io.Discard, Err: &said, Process: s.Process})
 		if err != nil && !isVerdict(err) {
-			p.Stop() // there is nothing to look at
+			p.Stop() // there are no records to show
 		}
 	}()
 	shown := p.Run(keys, out)
@@ -166,7 +166,7 @@ func (w *Flags) run(keys io.Reader, out io.Writer, s cli.Streams, p screenful, w
 	var err error
 	select {
 	case err = <-ended:
-	case <-time.After(time.Second): // it waits for packets or for a pipe
+	case <-time.After(time.Second): // work is waiting for packets or for a pipe
 		return cli.Failed(shown)
 	}
 	if panicked != nil {
@@ -179,16 +179,16 @@ func (w *Flags) run(keys io.Reader, out io.Writer, s cli.Streams, p screenful, w
 	return err
 }
 
-// isVerdict reports whether an error comes after all records were shown.
+// isVerdict reports whether an error only occurs after all records were shown.
 func isVerdict(err error) bool {
 	var st *cli.StatusError
 	return errors.As(err, &st) && (st.Code == cli.ExitMalformed || st.Code == cli.ExitDamaged)
 }
 
-// paced gives records to the dashboard when it is time to.
+// paced passes records to the dashboard when they are due.
 type paced struct {
 	*dashboard.Dashboard
-	pacer *dashboard.Pacer // nil to give them at once
+	pacer *dashboard.Pacer // nil to pass records without delay
 }
 
 func (p paced) Record(r *dissect.Record) error {
@@ -199,7 +199,7 @@ func (p paced) Record(r *dissect.Record) error {
 		}
 	}
 	if err := p.Dashboard.Record(r); err != nil {
-		return reading.ErrEnough // the user quit
+		return reading.ErrEnough // the user has quit
 	}
 	return nil
 }
