@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
@@ -99,14 +102,22 @@ func (k *known) forms() (all [][]byte) {
 		}
 		wide := wire.AppendWideTextOf(nil, text)
 		all = append(all, wide, append([]byte{byte(len(narrow))}, narrow...))
+		swapped := bytes.Clone(wide)
+		for i := 0; i+1 < len(swapped); i += 2 {
+			swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
+		}
+		all = append(all, swapped)
 		if len(narrow) > 3 {
-			all = append(all, narrow, []byte(text))
+			digits := hex.EncodeToString(narrow)
+			all = append(all, narrow, []byte(text), []byte(digits), []byte(strings.ToUpper(digits)))
 		}
 	}
 	for a := range k.addrs {
 		all = append(all, []byte(a.String()))
 		if !a.IsLoopback() {
-			all = append(all, a.AsSlice())
+			backwards := a.AsSlice()
+			slices.Reverse(backwards)
+			all = append(all, a.AsSlice(), backwards)
 		}
 	}
 	return all
@@ -120,7 +131,10 @@ func TestDamaged(t *testing.T) {
 		"stock_client.pcap", "stock_replay.pcap", "forged_small.pcap", "opcode_tour.pcap", "opcode_coverage.pcap", "gamespy.pcap",
 		"two_teams.pcap", "join_flow.pcap", "trouble/arrival.pcap", "trouble/address.pcap",
 	}
-	const each = 20
+	each := fixtures.More(uint64(8), 20)
+	if os.Getenv("BCDISSECT_LONG") != "" {
+		each = 200
+	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,15 +142,18 @@ func TestDamaged(t *testing.T) {
 			var k known
 			k.read(t, in)
 			forms := k.forms()
-			for seed := range uint64(each) {
+			for seed := range each {
 				bad := filepath.Join(t.TempDir(), "bad.pcap")
 				pcap(t, bad, damaged(t, in, rand.New(rand.NewPCG(seed, 28)))...)
 				out := bad + ".out"
 				if said, err := run(bad, out, "--key", key); err != nil {
 					t.Fatal(seed, err, said)
 				}
+				var hurt known // the values that can still be read, damaged or not
+				hurt.read(t, bad)
+				maps.DeleteFunc(hurt.texts, func(text string, _ bool) bool { return gamespy.Own([]byte(text)) }) // a key in the place of a name
 				outputs(t, out, func(where string, b []byte) {
-					for _, form := range forms {
+					for _, form := range slices.Concat(forms, hurt.forms()) {
 						if bytes.Contains(b, form) {
 							t.Fatalf("damage %d: %q is left in %s", seed, form, where)
 						}
@@ -145,6 +162,86 @@ func TestDamaged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever of a file is damaged, be it its blocks or the packets in them, nothing of the
+// undamaged one is left, and what can be read is not refused.
+func TestDamagedFiles(t *testing.T) {
+	key := testKey(t)
+	names := fixtures.Glob(t, "captures/variants/*.pcap*")
+	for _, name := range append(names, "captures/two_teams.pcap", "captures/trouble/address.pcap", "captures/stock_replay.pcap") {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			var k known
+			k.read(t, fixtures.Path("captures/join_flow.pcap"))
+			if !strings.Contains(name, "join_flow") {
+				k.read(t, fixtures.Path(name))
+			}
+			forms, sound, copies := k.forms(), fixtures.Read(t, name), 0
+			for seed := range fixtures.More(uint64(5), 12) {
+				bad := filepath.Join(t.TempDir(), "bad")
+				if err := os.WriteFile(bad, broken(rand.New(rand.NewPCG(seed, 29)), sound), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				out := bad + ".out"
+				said, err := run(bad, out, "--key", key)
+				var status *cli.StatusError
+				if err != nil && (!errors.As(err, &status) || status.Code != cli.ExitDamaged) {
+					if src, cannot := capture.Open(bad, nil); cannot == nil {
+						src.Close()
+						t.Errorf("damage %d: %v %s", seed, err, said)
+					}
+					continue
+				}
+				copies++
+				raw, err := os.ReadFile(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				see := func(where string, b []byte) {
+					for _, form := range forms {
+						if bytes.Contains(b, form) {
+							t.Fatalf("damage %d: %q is left in %s", seed, form, where)
+						}
+					}
+				}
+				see("the file", raw)
+				outputs(t, out, see)
+			}
+			if copies < 3 && len(sound) > 24 {
+				t.Errorf("only %d copies", copies)
+			}
+		})
+	}
+}
+
+// broken returns a file with bytes flipped, put in, taken out, written over or moved, up to
+// twenty times.
+func broken(r *rand.Rand, sound []byte) []byte {
+	b := bytes.Clone(sound)
+	for range 1 + r.IntN(20) {
+		if len(b) < 200 {
+			break
+		}
+		at := min(len(b)-65, 24+r.IntN(len(b)-89))
+		size := 1 + r.IntN(64)
+		switch r.IntN(5) {
+		case 0:
+			b[at] ^= 1 << r.IntN(8)
+		case 1:
+			b = slices.Insert(b, at, bytes.Clone(b[at:at+size])...)
+		case 2:
+			b = slices.Delete(b, at, at+size)
+		case 3:
+			for i := range size {
+				b[at+i] = byte(r.Uint32())
+			}
+		case 4:
+			from := r.IntN(len(b) - size)
+			copy(b[at:at+size], b[from:])
+		}
+	}
+	return b
 }
 
 // damaged returns the packets of a capture with damaged contents: some of the
