@@ -46,7 +46,7 @@ func Describe(r *Result) ndjson.Server {
 	a.PlayerNames = r.Reply.Players()
 	for k, v := range r.Reply.Pairs() {
 		if k == "final" || k == "queryid" {
-			continue // of the datagram, not of the game
+			continue // the key belongs to the datagram, not to the game
 		}
 		if a.GameSpy == nil {
 			a.GameSpy = map[wire.Untrusted]wire.Untrusted{}

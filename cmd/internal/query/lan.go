@@ -13,18 +13,20 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 )
 
-// The ports on which the game's clients look for servers on the local network.
+// The ports on which the game's clients search for servers on the local
+// network.
 const (
 	FirstPort = 22101
 	LastPort  = 22201
 )
 
-// mostServers bounds the servers that are listed: anybody on the network can
-// answer, under many addresses.
+// mostServers is the maximum number of servers listed. Anybody on the network
+// can answer from many addresses.
 const mostServers = 256
 
-// Networks returns where servers on the local network hear a query: the broadcast
-// addresses of this computer's networks, and the computer itself.
+// Networks returns the addresses at which servers on the local network receive
+// a query: the broadcast addresses of this computer's networks, and the
+// computer itself.
 func Networks() []netip.Addr {
 	to := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	all, err := net.Interfaces()
@@ -35,7 +37,7 @@ func Networks() []netip.Addr {
 		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagBroadcast == 0 {
 			continue
 		}
-		addrs, _ := i.Addrs() // an interface that has just gone has none
+		addrs, _ := i.Addrs() // an interface that has just been removed has none
 		for _, a := range addrs {
 			if n, ok := a.(*net.IPNet); ok {
 				to = appendBroadcast(to, n)
@@ -45,13 +47,13 @@ func Networks() []netip.Addr {
 	return to
 }
 
-// appendBroadcast appends the address of all computers of an IPv4 network.
+// appendBroadcast appends the broadcast address of an IPv4 network.
 func appendBroadcast(to []netip.Addr, n *net.IPNet) []netip.Addr {
 	ip, ones := n.IP.To4(), 0
 	if ip != nil {
 		ones, _ = n.Mask.Size()
 	}
-	if ip == nil || len(n.Mask) != net.IPv4len || ones > 30 { // two computers have none
+	if ip == nil || len(n.Mask) != net.IPv4len || ones > 30 { // networks of two computers have no broadcast address
 		return to
 	}
 	var all [4]byte
@@ -64,9 +66,9 @@ func appendBroadcast(to []netip.Addr, n *net.IPNet) []netip.Addr {
 	return to
 }
 
-// LAN asks all servers on the local network, in as many rounds as there are tries.
-// It returns those of the game, by address, and how many more have answered than
-// are listed.
+// LAN queries all servers on the local network, one round for each try. It
+// returns the game's servers by address, and the number of servers that are not
+// listed.
 func LAN(ctx context.Context, to []netip.Addr, o Options) (servers []Result, left int, err error) {
 	found := map[netip.AddrPort]*Result{}
 	others := map[netip.AddrPort]bool{}
@@ -95,13 +97,13 @@ func LAN(ctx context.Context, to []netip.Addr, o Options) (servers []Result, lef
 	}
 	slices.SortFunc(servers, func(a, b Result) int { return a.Addr.Compare(b.Addr) })
 	if rounds > 0 {
-		err = nil // some of the networks may refuse a broadcast
+		err = nil // some of the networks may reject broadcasts
 	}
 	return servers, len(others), err
 }
 
-// twice reports whether a server of this computer has answered under its address in
-// a network, too.
+// twice reports whether a server on this computer has also answered from its
+// address in a network.
 func twice(found map[netip.AddrPort]*Result, port uint16) bool {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -118,8 +120,8 @@ func twice(found map[netip.AddrPort]*Result, port uint16) bool {
 	})
 }
 
-// reset empties incomplete answers for another round, whose parts have another
-// number, and returns what came before.
+// reset removes incomplete answers for another round, since the parts of its
+// answers have another number. It returns the removed answers.
 func reset(found map[netip.AddrPort]*Result) (before map[netip.AddrPort]Result) {
 	before = map[netip.AddrPort]Result{}
 	for at, r := range found {
@@ -131,8 +133,8 @@ func reset(found map[netip.AddrPort]*Result) (before map[netip.AddrPort]Result) 
 	return before
 }
 
-// settle keeps the better answer of those before a round and in it. The servers that
-// had not answered whole were asked in all rounds.
+// settle keeps the better answer of the one before a round and the one in it.
+// Servers without a complete answer were queried in all rounds.
 func settle(found map[netip.AddrPort]*Result, before map[netip.AddrPort]Result, rounds int) {
 	for at, r := range found {
 		if old, ok := before[at]; ok && !r.Reply.Complete() && r.Reply.Parts() <= old.Reply.Parts() {
@@ -145,8 +147,8 @@ func settle(found map[netip.AddrPort]*Result, before map[netip.AddrPort]Result, 
 	}
 }
 
-// round asks everybody once, and takes the answers that come in time. It returns
-// how many queries were sent.
+// round sends each query once and collects the answers until the timeout. It
+// returns the number of queries sent.
 func round(ctx context.Context, to []netip.Addr, timeout time.Duration, found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool) (sent int, err error) {
 	conn, err := net.ListenUDP("udp4", nil)
 	if err != nil {
@@ -160,7 +162,7 @@ func round(ctx context.Context, to []netip.Addr, timeout time.Duration, found ma
 		listen(ctx, conn, parts)
 	})
 	defer reader.Wait()
-	defer func() { _ = conn.Close() }() // nothing is kept in it
+	defer func() { _ = conn.Close() }() // nothing is written to it
 	defer stop()
 
 	asked := time.Now()
@@ -191,7 +193,7 @@ func take(found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool, p he
 	r := found[p.from]
 	switch {
 	case r == nil && p.from.Port() < FirstPort, r == nil && p.from.Port() > LastPort:
-		return // nobody asked it
+		return // an answer to no query
 	case r == nil && len(found) == mostServers:
 		if len(others) < mostServers {
 			others[p.from] = true
@@ -210,17 +212,18 @@ func take(found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool, p he
 	}
 }
 
-// A heard is a datagram that answers a round.
+// A heard is a datagram received in a round.
 type heard struct {
 	from     netip.AddrPort
 	at       time.Time
 	datagram []byte
 }
 
-// mostRefused bounds read errors: Windows reports each port that nobody listens on.
+// mostRefused is the maximum number of read errors. Windows reports an error
+// for each closed port.
 const mostRefused = 10_000
 
-// listen reads the answers to a round until its socket is closed.
+// listen reads the answers of a round until its socket is closed.
 func listen(ctx context.Context, conn *net.UDPConn, parts chan<- heard) {
 	for refused := 0; refused < mostRefused; {
 		buf := make([]byte, gamespy.MaxPart)

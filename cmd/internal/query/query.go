@@ -1,4 +1,4 @@
-// Package query asks servers for their game, as a server browser does.
+// Package query queries servers for their game, as a server browser does.
 package query
 
 import (
@@ -16,35 +16,36 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 )
 
-// DefaultPort is the port of the game.
+// DefaultPort is the default port of the game.
 const DefaultPort = "22101"
 
-// query asks for all that a host tells.
+// query requests all facts that a host reports.
 var query = []byte(`\status\`)
 
-// The bounds of a query.
+// Limits of a query.
 const (
-	atOnce  = 64 // servers that are asked at the same time
+	atOnce  = 64 // servers that are queried at the same time
 	waiting = 64 // datagrams that wait to be read
 )
 
-// Options say how long and how often a server is asked.
+// Options set how long and how often a server is queried.
 type Options struct {
 	Timeout time.Duration // for each try
 	Retries int           // after the first try
 }
 
-// A Result is the answer of a server, or the reason why there is none.
+// A Result is the answer of a server, or the reason that there is none.
 type Result struct {
-	Host      string // as it was asked for, with its port
+	Host      string // the host as the user typed it, with a port
 	Addr      netip.AddrPort
-	RoundTrip time.Duration // from the query to the first datagram of its reply
-	Queries   int           // that were sent
+	RoundTrip time.Duration // time from the query to the first datagram of its reply
+	Queries   int           // number of queries sent
 	Reply     gamespy.Reply
 	Err       error
 }
 
-// WithPort returns a host's address with a port.
+// WithPort returns a host's address, with the default port added if it has
+// none.
 func WithPort(host string) (string, error) {
 	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return net.JoinHostPort(addr.String(), DefaultPort), nil
@@ -62,7 +63,7 @@ func WithPort(host string) (string, error) {
 	return host, nil
 }
 
-// All asks all servers, and returns their results in the same order.
+// All queries all servers and returns their results in the same order.
 func All(ctx context.Context, hosts []string, o Options) []Result {
 	results := make([]Result, len(hosts))
 	places := make(chan struct{}, atOnce)
@@ -87,11 +88,11 @@ type part struct {
 	err      error
 }
 
-// One asks one server, whose host has a port. Every try has a socket of its own, so that its answer
-// cannot be taken for that of another try.
+// One queries one server. The host must have a port. Each try uses a new
+// socket, so that answers of different tries are not mixed up.
 func One(ctx context.Context, host string, o Options) Result {
 	r := Result{Host: host}
-	name, port, _ := net.SplitHostPort(host) // as WithPort made it
+	name, port, _ := net.SplitHostPort(host) // cannot fail after WithPort
 	number, _ := strconv.ParseUint(port, 10, 16)
 	addr, err := lookUp(ctx, name)
 	if err != nil {
@@ -114,7 +115,7 @@ func One(ctx context.Context, host string, o Options) Result {
 			r.Err = fmt.Errorf("%s: %w", host, err)
 			return r
 		}
-		defer func() { _ = conn.Close() }() // nothing is kept in it
+		defer func() { _ = conn.Close() }() // nothing is written to it
 		readers.Go(func() {
 			defer cli.Guard()
 			read(ctx, conn, try, parts)
@@ -134,7 +135,7 @@ func One(ctx context.Context, host string, o Options) Result {
 				switch {
 				case p.err != nil:
 					refused = p.err
-					if p.try == try { // it will not come
+					if p.try == try { // the socket failed, so no answer will come
 						break listen
 					}
 				case !reply.Add(p.datagram):
@@ -155,7 +156,7 @@ func One(ctx context.Context, host string, o Options) Result {
 			}
 		}
 	}
-	for i := range replies { // better a part of the answer than none
+	for i := range replies { // a part of the answer is better than none
 		if replies[i].Parts() > r.Reply.Parts() {
 			r.Reply = replies[i]
 		}
@@ -179,7 +180,7 @@ func read(ctx context.Context, conn *net.UDPConn, try int, parts chan<- part) {
 			return
 		}
 		if err != nil {
-			return // nobody listens there
+			return // the port is closed
 		}
 	}
 }
@@ -187,8 +188,8 @@ func read(ctx context.Context, conn *net.UDPConn, try int, parts chan<- part) {
 // Game is the name of the game in replies.
 const Game = "bcommander"
 
-// strange says why a complete reply is none of a server of the game, nil if it
-// is one.
+// strange returns the reason that a complete reply does not come from a server
+// of the game, or nil if it does.
 func strange(r *Result) error {
 	if game, ok := r.Reply.Get("gamename"); ok && game != Game {
 		return fmt.Errorf("%s: is a server of another game, %q", r.Host, game.Raw())
@@ -201,7 +202,7 @@ func strange(r *Result) error {
 	return fmt.Errorf("%s: its answer is empty; is that port a game's?", r.Host)
 }
 
-// verdict says why there is no complete answer.
+// verdict returns the reason that there is no complete answer.
 func verdict(r *Result, odd *part, refused error, o Options) error {
 	tries := fmt.Sprintf("%d queries of %v each", r.Queries, o.Timeout)
 	if r.Queries == 1 {
@@ -221,8 +222,8 @@ func verdict(r *Result, odd *part, refused error, o Options) error {
 	return fmt.Errorf("no answer (%s); is the server running, and UDP let through?", tries)
 }
 
-// lookUp returns the addresses of a host. An address stands for itself, with its
-// zone.
+// lookUp returns the addresses of a host. If the name is an IP address, it
+// returns that with its zone.
 func lookUp(ctx context.Context, name string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return []netip.Addr{addr}, nil
@@ -230,7 +231,8 @@ func lookUp(ctx context.Context, name string) ([]netip.Addr, error) {
 	return new(net.Resolver).LookupNetIP(ctx, "ip", name)
 }
 
-// prefer4 returns an IPv4 address if there is one: the game knows no other.
+// prefer4 returns an IPv4 address if there is one, since the game does not
+// support IPv6.
 func prefer4(all []netip.Addr) netip.Addr {
 	for _, a := range all {
 		if a.Unmap().Is4() {
