@@ -1,5 +1,5 @@
-// Package control is the socket over which the owner of a host looks after a
-// running game: a request is a line of JSON, and so is its answer.
+// Package control is the socket with which the owner of a host manages a
+// running game. A request is a line of JSON, and so is its answer.
 package control
 
 import (
@@ -20,17 +20,17 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
-// Bounds of a control socket.
+// Limits of a control socket.
 const (
-	maxRequest = 4 << 10
-	maxAnswer  = 64 << 10
-	clients    = 16              // at once; more end the one that has been silent for longest
-	requests   = 100             // of a client
-	patience   = 5 * time.Second // with a client that reads or writes slowly
-	longPath   = 103             // bytes that every system takes for a socket's path
+	maxRequest    = 4 << 10
+	maxAnswer     = 64 << 10
+	clients       = 16              // connections at the same time, and more close the connection that has been idle longest
+	requests      = 100             // requests of a connection
+	clientTimeout = 5 * time.Second // time for a client to read or write a line
+	longPath      = 103             // bytes of a socket's path that every system accepts
 )
 
-// A Request asks a host to do something.
+// A Request requests an action of a host.
 type Request struct {
 	Command  string `json:"command"`
 	Argument string `json:"argument,omitempty"`
@@ -57,7 +57,7 @@ type Status struct {
 	Sent      int            `json:"sent"`
 	BytesIn   int64          `json:"bytes_in"`
 	BytesOut  int64          `json:"bytes_out"`
-	Dropped   map[string]int `json:"dropped"` // datagrams and messages, by reason
+	Dropped   map[string]int `json:"dropped"` // number of datagrams and messages, by reason
 	Recording bool           `json:"recording"`
 }
 
@@ -70,12 +70,12 @@ type Player struct {
 	Phase     string  `json:"phase"`
 	Connected float64 `json:"connected"`  // seconds
 	Silent    float64 `json:"silent"`     // seconds since its last datagram
-	RoundTrip float64 `json:"round_trip"` // seconds; 0 if it is not known
-	Waiting   int     `json:"waiting"`    // messages that it has not acknowledged
+	RoundTrip float64 `json:"round_trip"` // seconds, 0 if unknown
+	Waiting   int     `json:"waiting"`    // number of messages that it has not acknowledged
 }
 
-// Path returns where the socket of the host on a port is, unless it is told
-// otherwise: in a folder that belongs to the user.
+// Path returns the default path of the socket for the host on a port. The path
+// is in a folder that belongs to the user.
 func Path(port uint16) (string, error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if dir == "" || runtime.GOOS == "windows" {
@@ -94,20 +94,20 @@ type Listener struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	clients []*client // in the order in which they came
+	clients []*client // in the order in which they connected
 }
 
 // A client is a connection.
 type client struct {
 	net.Conn
-	asking bool // its request is being answered; guarded by the listener's mu
+	asking bool // its request is being answered, protected by the listener's mu
 }
 
-// Listen makes a socket that only its owner can use. A socket that a host has
-// left behind is replaced.
+// Listen creates a socket that only its owner can use. It replaces a socket
+// that an earlier host has not removed.
 func Listen(path string) (*Listener, error) { return listen(path, listenPrivately) }
 
-// listen is Listen with the function that makes a socket.
+// listen is Listen with the function that creates a socket.
 func listen(path string, open func(path string) (net.Listener, error)) (*Listener, error) {
 	if len(path) > longPath {
 		return nil, fmt.Errorf("%s: the path of a socket has at most %d bytes", path, longPath)
@@ -122,7 +122,7 @@ func listen(path string, open func(path string) (net.Listener, error)) (*Listene
 	}
 	if errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && err != nil && exists(path) {
 		if abandoned(path) {
-			_ = os.Remove(path) // listening says why it cannot be
+			_ = os.Remove(path) // if this fails, listening returns the reason
 			l, err = open(path)
 		} else {
 			return nil, fmt.Errorf("%s: is in use, by another host on this port or by a file", path)
@@ -132,30 +132,30 @@ func listen(path string, open func(path string) (net.Listener, error)) (*Listene
 		return nil, cli.PlainPath(path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil && runtime.GOOS != "windows" {
-		_ = l.Close() // nothing was accepted
+		_ = l.Close() // no connection was accepted
 		return nil, cli.PlainPath(path, err)
 	}
 	return &Listener{socket: l, done: make(chan struct{})}, nil
 }
 
-// windowsNoFamily is the number of the error of Windows without Unix sockets.
+// windowsNoFamily is the error number on Windows versions without Unix sockets.
 const windowsNoFamily = 10047
 
 var errUnknown = errors.New("this system has no Unix sockets; Windows has them since version 1803")
 
-// unknown reports whether an error says that the system has no Unix sockets.
+// unknown reports whether an error means that the system has no Unix sockets.
 func unknown(err error) bool {
 	return errors.Is(err, syscall.EAFNOSUPPORT) || runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(windowsNoFamily))
 }
 
 // exists reports whether there is a file of any kind. On Windows the error of
-// listening does not tell.
+// listening does not show this.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// abandoned reports whether a path is a socket that nobody listens on.
+// abandoned reports whether a path is a socket without a listening program.
 func abandoned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().IsRegular() || info.IsDir() {
@@ -169,8 +169,8 @@ func abandoned(path string) bool {
 	return false
 }
 
-// Serve answers requests until the listener is closed. Handle may be called by
-// several goroutines at once.
+// Serve answers requests until the listener is closed. It may call handle
+// concurrently.
 func (l *Listener) Serve(handle func(Request) Answer) {
 	for {
 		c, err := l.socket.Accept()
@@ -178,7 +178,7 @@ func (l *Listener) Serve(handle func(Request) Answer) {
 			select {
 			case <-l.done:
 				return
-			case <-time.After(patience / 10): // too many open files, for one
+			case <-time.After(clientTimeout / 10): // such as too many open files, which may be temporary
 				continue
 			}
 		}
@@ -194,15 +194,15 @@ func (l *Listener) Serve(handle func(Request) Answer) {
 	}
 }
 
-// admit makes room for a client at the cost of the one that came first of those that
-// ask nothing. It returns nil if all are being answered.
+// admit adds a client. If there are too many, it closes the first one that has
+// no request. It returns nil if all have a request.
 func (l *Listener) admit(c net.Conn) *client {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.clients) >= clients {
 		silent := slices.IndexFunc(l.clients, func(c *client) bool { return !c.asking })
 		if silent < 0 {
-			_ = c.Close() // it can ask again
+			_ = c.Close() // the client can connect again
 			return nil
 		}
 		_ = l.clients[silent].Close() // its goroutine ends
@@ -213,15 +213,15 @@ func (l *Listener) admit(c net.Conn) *client {
 	return who
 }
 
-// dismiss ends a connection.
+// dismiss closes a connection.
 func (l *Listener) dismiss(c *client) {
-	_ = c.Close() // an answer that did not arrive is the client's concern
+	_ = c.Close() // it does not matter whether the client has received the answer
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clients = slices.DeleteFunc(l.clients, func(other *client) bool { return other == c })
 }
 
-// asks notes whether a client's request is being answered.
+// asks records whether a client's request is being answered.
 func (l *Listener) asks(c *client, asking bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +232,7 @@ func (l *Listener) asks(c *client, asking bool) {
 func (l *Listener) serve(c *client, handle func(Request) Answer) {
 	lines := bufio.NewReaderSize(c, maxRequest)
 	for range requests {
-		if c.SetDeadline(time.Now().Add(patience)) != nil {
+		if c.SetDeadline(time.Now().Add(clientTimeout)) != nil {
 			return
 		}
 		line, err := lines.ReadSlice('\n')
@@ -262,10 +262,11 @@ func (l *Listener) serve(c *client, handle func(Request) Answer) {
 	}
 }
 
-// Close removes the socket. Answers that are being written get a moment.
+// Close removes the socket. It waits a moment for answers that are being
+// written.
 func (l *Listener) Close() {
 	close(l.done)
-	_ = l.socket.Close() // removes it, too
+	_ = l.socket.Close() // also removes the file
 	ended := make(chan struct{})
 	go func() {
 		defer cli.Guard()
@@ -274,21 +275,21 @@ func (l *Listener) Close() {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(patience / 50):
+	case <-time.After(clientTimeout / 50):
 	}
 }
 
 // Ask sends a request to the host behind a socket.
 func Ask(path string, r Request) (a Answer, err error) {
-	c, err := net.DialTimeout("unix", path, patience)
+	c, err := net.DialTimeout("unix", path, clientTimeout)
 	if unknown(err) {
 		return a, errUnknown
 	}
 	if err != nil {
 		return a, fmt.Errorf("no host answers (%w); choose one with --listen PORT or --control PATH", cli.PlainPath(path, err))
 	}
-	defer func() { _ = c.Close() }() // the answer has come
-	if err := c.SetDeadline(time.Now().Add(2 * patience)); err != nil {
+	defer func() { _ = c.Close() }() // the answer has been read
+	if err := c.SetDeadline(time.Now().Add(2 * clientTimeout)); err != nil {
 		return a, cli.PlainPath(path, err)
 	}
 	b, err := json.Marshal(r)

@@ -152,7 +152,7 @@ func TestSilentClients(t *testing.T) {
 	if a, err := Ask(path, Request{"status", ""}); err != nil || a.Text != "status " {
 		t.Errorf("got %+v and %v", a, err)
 	}
-	if took := time.Since(began); took > patience/2 {
+	if took := time.Since(began); took > clientTimeout/2 {
 		t.Errorf("the answer took %v", took)
 	}
 }

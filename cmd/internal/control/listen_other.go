@@ -4,5 +4,5 @@ package control
 
 import "net"
 
-// listenPrivately makes a socket, which the rights of its folder protect.
+// listenPrivately creates a socket. The permissions of its folder protect it.
 func listenPrivately(path string) (net.Listener, error) { return net.Listen("unix", path) }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// listenPrivately makes a socket that nobody else can connect to, not even
+// listenPrivately creates a socket that no other user can connect to, even
 // before its mode is set.
 func listenPrivately(path string) (net.Listener, error) {
 	const others = 0o177
