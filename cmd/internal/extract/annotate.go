@@ -9,8 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// annotator returns the annotator of a copy with these options, which it
-// completes.
+// annotator returns an annotator for a copy with these options. It sets the
+// options that annotations need.
 func annotator(o *capture.CopyOptions, names Players) *wireshark.Annotator {
 	var written numbers
 	o.Longer = true
@@ -28,7 +28,7 @@ func annotator(o *capture.CopyOptions, names Players) *wireshark.Annotator {
 	})
 }
 
-// annotate adds trailer, comment and names to a frame.
+// annotate adds a trailer, a comment and names to a frame.
 func (d *Decrypter) annotate(f *capture.Frame, payload []byte) {
 	trailer, comment := d.notes.End(payload)
 	f.Extend(trailer)
@@ -40,23 +40,23 @@ func (d *Decrypter) annotate(f *capture.Frame, payload []byte) {
 	}
 }
 
-// maxPlayers is the largest number of conversations with known players.
+// maxPlayers is the maximum number of conversations with known players.
 const maxPlayers = 1 << 16
 
-// Players are the names of the players of conversations.
+// Players maps conversations to the names of their players.
 type Players map[int]wire.Untrusted
 
-// Learn takes note of the player of a record.
+// Learn adds the player of a record.
 func (p Players) Learn(r *dissect.Record) {
 	if p != nil && r.Client != "" && p[r.Conversation] == "" && len(p) < maxPlayers {
 		p[r.Conversation] = r.Client
 	}
 }
 
-// numbers are the numbers of frames in a copy, by those in its sources.
+// numbers maps frame numbers in the sources to frame numbers in the copy.
 type numbers struct {
 	Frames
-	before []int // number of frames before each word of frames
+	before []int // for each word of frames, the number of frames before it
 	total  int
 }
 
@@ -69,7 +69,8 @@ func (n *numbers) add(number int) {
 	n.total++
 }
 
-// of returns the number of a frame in the copy, 0 if it is not there.
+// of returns the number of a frame in the copy, or 0 if the copy does not have
+// it.
 func (n *numbers) of(number int) int {
 	if number < 0 || !n.Has(number) {
 		return 0

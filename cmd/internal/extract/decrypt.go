@@ -8,38 +8,36 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// A Decrypter deciphers the datagrams of the game that a copy holds, and
-// annotates them.
+// A Decrypter deciphers the game's datagrams in a copy, and annotates them.
 type Decrypter struct {
 	*capture.Copy
 	pipeline *dissect.Pipeline
-	notes    *wireshark.Annotator       // nil for none
-	clear    bool                       // they are deciphered already, or stay as they are
+	notes    *wireshark.Annotator       // nil for no annotations
+	clear    bool                       // the datagrams are already deciphered, or are not to be deciphered
 	wanted   func(*dissect.Record) bool // nil for all
 	plain    []byte
-	done     int // deciphered
-	left     int // in IP fragments, which stay as they are
+	done     int // number of datagrams deciphered
+	left     int // number of datagrams in IP fragments, which are not deciphered
 }
 
-// NewDecrypter returns a decrypter. The copy must hold frames, and the annotator
-// may be nil.
+// NewDecrypter returns a decrypter. The copy must hold frames until Release.
+// The annotator may be nil.
 func NewDecrypter(to *capture.Copy, cfg dissect.Config, notes *wireshark.Annotator) *Decrypter {
 	return &Decrypter{Copy: to, pipeline: dissect.New(cfg), clear: cfg.Clear, notes: notes}
 }
 
-// Counts returns how many datagrams were deciphered, and how many stay as they are
-// since they are in IP fragments.
+// Counts returns the number of datagrams that were deciphered, and of those
+// that were not because they are in IP fragments.
 func (d *Decrypter) Counts() (done, left int) { return d.done, d.left }
 
-// LeaveEnciphered makes the decrypter write datagrams as they are.
+// LeaveEnciphered makes the decrypter write datagrams without deciphering them.
 func (d *Decrypter) LeaveEnciphered() { d.clear = true }
 
-// LeaveOut makes the decrypter leave out datagrams of the game without a wanted
-// record.
+// LeaveOut makes the decrypter drop game datagrams without a wanted record.
 func (d *Decrypter) LeaveOut(wanted func(*dissect.Record) bool) { d.wanted = wanted }
 
-// Datagram deciphers a datagram if it is the game's, and writes its frame. It
-// reports whether it did.
+// Datagram writes the frame of a datagram, deciphered if it belongs to the game.
+// It reports whether it has written a frame.
 func (d *Decrypter) Datagram(g *dissect.Datagram) bool {
 	game, wanted, f := false, d.wanted == nil, d.Held()
 	annotate := d.notes != nil && f != nil
@@ -52,10 +50,10 @@ func (d *Decrypter) Datagram(g *dissect.Datagram) bool {
 		if annotate {
 			return d.notes.Record(r)
 		}
-		return nil // so that Push does not fail either
+		return nil // so that Push does not return it
 	})
 	if game && !wanted {
-		d.Take() // and forget it
+		d.Take() // drop it
 		return false
 	}
 	payload := g.Payload

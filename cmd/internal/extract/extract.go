@@ -1,5 +1,5 @@
-// Package extract copies captures to another capture, as they are, deciphered, or
-// annotated for Wireshark.
+// Package extract copies captures to another capture. The datagrams can be
+// unchanged, deciphered, or annotated for Wireshark.
 package extract
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// Options say how captures are copied.
+// Options control how captures are copied.
 type Options struct {
 	Config   dissect.Config
 	Keep     func(*capture.Frame) bool // nil for all frames
-	Pcap     bool                      // not pcapng
+	Pcap     bool                      // write pcap, not pcapng
 	Decrypt  bool
-	Annotate bool     // and decrypt
-	Sections [][]byte // of several captures, for pcapng
-	Players  Players  // for annotations
+	Annotate bool     // annotate and decipher
+	Sections [][]byte // options of the sections of several captures, for pcapng
+	Players  Players  // players for annotations
 }
 
 // A Job copies captures once.
@@ -28,7 +28,7 @@ type Job struct {
 	decrypts bool
 }
 
-// New returns a job with the copy that create makes.
+// New returns a job. The function create makes its copy.
 func New(o Options, create func(capture.CopyOptions) (*capture.Copy, error)) (*Job, error) {
 	decrypts := o.Decrypt || o.Annotate
 	c := capture.CopyOptions{Keep: o.Keep, Hold: decrypts, Pcap: o.Pcap, Sections: o.Sections}
@@ -46,15 +46,15 @@ func New(o Options, create func(capture.CopyOptions) (*capture.Copy, error)) (*J
 	return &Job{NewDecrypter(to, o.Config, notes), decrypts}, nil
 }
 
-// Run copies the captures and closes the copy. each is called after each
-// datagram. damage is the reason why the captures ended early.
+// Run copies the captures and closes the copy. It calls each after each
+// datagram. The error damage is the reason that the captures ended early.
 func (j *Job) Run(names []string, stdin io.Reader, each func(*capture.Series)) (all capture.Stats, damage, err error) {
 	src, err := capture.OpenTapped(names, stdin, j.Copy)
 	if err != nil {
-		_ = j.Close() // there is an error already
+		_ = j.Close() // the first error is returned
 		return all, nil, err
 	}
-	defer func() { _ = src.Close() }() // nothing was written
+	defer func() { _ = src.Close() }() // it was opened only for reading
 	for d, end := range dissect.Datagrams(src) {
 		if damage = end; end == nil && j.decrypts {
 			j.Datagram(d)
@@ -69,16 +69,16 @@ func (j *Job) Run(names []string, stdin io.Reader, each func(*capture.Series)) (
 	return src.Stats(), damage, nil
 }
 
-// Sections returns the options of the sections of captures. frame is shown all
-// frames; it may be nil.
+// Sections returns the options of the sections of captures. If frame is not
+// nil, it is called for all frames.
 func Sections(names []string, stdin io.Reader, frame func(*capture.Frame)) ([][]byte, error) {
 	t := &surveyor{frame: frame}
 	src, err := capture.OpenTapped(names, stdin, t)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = src.Close() }() // nothing was written
-	for range dissect.Datagrams(src) { // the copy comes upon the error, too
+	defer func() { _ = src.Close() }() // it was opened only for reading
+	for range dissect.Datagrams(src) { // the copy will return the error
 	}
 	return t.sections, nil
 }
