@@ -312,7 +312,7 @@ func (t *timeline) neverRepeated() (list []result.Finding) {
 			continue
 		}
 		waited := min(c.heard.time.Sub(t.begun), c.seen.Sub(t.begun))
-		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, silent) {
+		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, arq.AllWaits) {
 			list = append(list, result.Finding{
 				Kind: "never-repeated", Frame: o.frame, Number: o.number, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},
 				Text: fmt.Sprintf("The join of %v stops, since the host never sends message %d again, which was not acknowledged.", c, o.number),

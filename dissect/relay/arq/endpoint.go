@@ -39,6 +39,10 @@ const (
 	mostPieces     = 255
 )
 
+// AllWaits is the sum of the intervals until they begin anew: a side that repeats a
+// message at all has repeated it five times by then.
+const AllWaits = (FirstInterval + LongestWait) * (LongestWait / IntervalStep) / 2
+
 // Timers of an endpoint that adapts.
 const (
 	shortestWait = 100 * time.Millisecond // for an acknowledgement, however near the other side is
