@@ -2,5 +2,5 @@
 
 package site
 
-// packed is nil: the program was built without the site.
+// packed is nil, since the program was built without the site.
 var packed []byte

@@ -4,7 +4,7 @@ package site
 
 import _ "embed"
 
-// packed holds the files of the site, as "make web" packs them.
+// packed contains the files of the site, which "make web" packs.
 //
 //go:embed site.zip
 var packed []byte

@@ -11,9 +11,10 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
-// Secure returns a handler that only reads, keeps its answers from other pages, and
-// refuses requests for the name of a host other than localhost: a page elsewhere can
-// give its own name this computer's address, and would then read what is served here.
+// Secure returns a handler that accepts only reading requests. It protects its
+// answers from other pages. It rejects requests for host names other than
+// localhost: a page elsewhere can make its own name resolve to this computer's
+// address, and could then read the answers.
 func Secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -54,13 +55,13 @@ func Reachable(at netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(local, at.Port())
 }
 
-// Serve has a handler answer requests until the channel is closed.
+// Serve serves requests with a handler until the channel is closed.
 func Serve(l net.Listener, h http.Handler, stopped <-chan struct{}) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
 	go func() {
 		defer cli.Guard()
 		<-stopped
-		_ = server.Close() // a page has loaded all its files
+		_ = server.Close() // pages have loaded all their files by now
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

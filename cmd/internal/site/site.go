@@ -1,5 +1,5 @@
 // Package site serves the web page that reads captures in the browser. "make
-// web" packs its files; the build tag web puts them into the program.
+// web" packs its files. The build tag web embeds them in the program.
 package site
 
 import (
@@ -25,16 +25,16 @@ import (
 // ErrAbsent is the error of a program that was built without the site.
 var ErrAbsent = errors.New("this program was built without the page; use a released one, or build it with make build")
 
-// A Site is a handler of requests for the page, and for some captures.
+// A Site is a handler that serves the page and some captures.
 type Site struct {
 	files  map[string][]byte
-	secret string // a part of the captures' addresses that nobody can guess
+	secret string // secret part of the captures' addresses
 
 	mu       sync.Mutex
 	captures []string
 }
 
-// New returns the site with captures that the page opens at once.
+// New returns the site. The page opens the captures when it is loaded.
 func New(captures []string) (*Site, error) {
 	if packed == nil {
 		return nil, ErrAbsent
@@ -42,7 +42,7 @@ func New(captures []string) (*Site, error) {
 	return Unpack(packed, captures)
 }
 
-// Unpack is New with another archive of the page's files.
+// Unpack is like New, with another archive of the page's files.
 func Unpack(b []byte, captures []string) (*Site, error) {
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
@@ -63,14 +63,14 @@ func Unpack(b []byte, captures []string) (*Site, error) {
 	return s, nil
 }
 
-// Address returns the address of the page on a server, which makes it open the
-// captures.
+// Address returns the address of the page on a server. With the address, the
+// page opens the captures.
 func (s *Site) Address(at netip.AddrPort) string {
 	return "http://" + Reachable(at).String() + "/" + s.fragment(s.captures, 0)
 }
 
-// Add makes more captures known. It returns what to put behind the address of the
-// page, so that it opens them.
+// Add adds captures. It returns the text to append to the address of the page
+// so that it opens them.
 func (s *Site) Add(captures []string) (fragment string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,8 @@ func (s *Site) Add(captures []string) (fragment string) {
 	return s.fragment(captures, from)
 }
 
-// fragment names captures, of which the first has a number.
+// fragment returns the part of an address that names captures. The argument
+// from is the index of the first.
 func (s *Site) fragment(captures []string, from int) (text string) {
 	for i, name := range captures {
 		sign := "&"
@@ -91,7 +92,7 @@ func (s *Site) fragment(captures []string, from int) (text string) {
 	return text
 }
 
-// find returns the capture that an address asks for.
+// find returns the capture that a request names.
 func (s *Site) find(asked string) (name string, ok bool) {
 	below, ok := strings.CutPrefix(asked, "captures/"+s.secret+"/")
 	number, _, _ := strings.Cut(below, "/")
@@ -104,7 +105,7 @@ func (s *Site) find(asked string) (name string, ok bool) {
 	return s.captures[i], true
 }
 
-// place is the folder of a capture.
+// place returns the folder of a capture.
 func (s *Site) place(i int) string { return "captures/" + s.secret + "/" + strconv.Itoa(i) + "/" }
 
 // ServeHTTP implements [http.Handler].
@@ -130,7 +131,7 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request) {
 	switch kind := path.Ext(name); kind {
 	case ".wasm":
 		h.Set("Content-Type", "application/wasm")
-	case ".js": // the system's table may say something else
+	case ".js": // the system's table may have another type
 		h.Set("Content-Type", "text/javascript; charset=utf-8")
 	default:
 		h.Set("Content-Type", mime.TypeByExtension(kind))
@@ -146,7 +147,7 @@ func (s *Site) capture(w http.ResponseWriter, r *http.Request, name string) {
 		http.NotFound(w, r)
 		return
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // it was opened only for reading
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	http.ServeContent(w, r, "", time.Time{}, f)
