@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// A group is a process group, known by the id of its first process.
+// A group is a process group, identified by the ID of its first process.
 type group struct{ id int }
 
-// shell returns a command that leads a process group. Ctrl-C on the terminal doesn't reach it.
+// shell returns a command that leads a process group. Ctrl-C on the terminal
+// does not interrupt it.
 func shell(command string) *exec.Cmd {
 	cmd := exec.Command("/bin/sh", "-c", command)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -19,9 +20,9 @@ func shell(command string) *exec.Cmd {
 
 func groupOf(cmd *exec.Cmd) (group, error) { return group{cmd.Process.Pid}, nil }
 
-// runs reports whether a process of the group is left.
+// runs reports whether the group still has a process.
 func (g group) runs() bool { return syscall.Kill(-g.id, 0) == nil }
 
-// A failed signal says that the group has ended already.
+// If a signal cannot be sent, the group has already ended.
 func (g group) ask()  { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
 func (g group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }

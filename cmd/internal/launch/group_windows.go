@@ -8,14 +8,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A group is a job: the processes that the shell began, and those that they began. They end
-// with the last handle, so also when this program is killed.
+// A group is a job: the processes that the shell has started, and their child
+// processes. They end when the last handle is closed, and thus also when this
+// program is killed.
 type group struct {
 	job windows.Handle
-	id  uint32 // of the console's process group
+	id  uint32 // ID of the console's process group
 }
 
-// shell returns a command that leads a process group. Ctrl-C on the console doesn't reach it.
+// shell returns a command that leads a process group. Ctrl-C on the console
+// does not interrupt it.
 func shell(command string) *exec.Cmd {
 	cmd := exec.Command("cmd")
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd /D /S /C "` + command + `"`, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
@@ -35,12 +37,12 @@ func groupOf(cmd *exec.Cmd) (g group, err error) {
 	if err != nil {
 		return g, err
 	}
-	defer func() { _ = windows.CloseHandle(process) }() // it was valid
+	defer func() { _ = windows.CloseHandle(process) }() // cannot fail, since the handle is valid
 	return g, windows.AssignProcessToJobObject(g.job, process)
 }
 
-// runs reports whether a process of the job is left. The shell waits for the programs that it
-// starts; of those that outlive it, the job decides.
+// runs reports whether the job still has a process. The shell waits for the
+// programs that it starts, but they can start others that run longer.
 func (g group) runs() bool {
 	var info struct {
 		TotalUserTime, TotalKernelTime, ThisPeriodTotalUserTime, ThisPeriodTotalKernelTime int64
@@ -51,6 +53,6 @@ func (g group) runs() bool {
 	return err == nil && info.ActiveProcesses > 0
 }
 
-// A failed call says that the processes have ended already, or have no console.
+// If a call fails, the processes have already ended or have no console.
 func (g group) ask()  { _ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.id) }
 func (g group) kill() { _ = windows.TerminateJobObject(g.job, 1) }

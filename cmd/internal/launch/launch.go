@@ -1,5 +1,5 @@
-// Package launch starts a server by a command of the shell, and ends all processes that the
-// command began.
+// Package launch starts a server with a shell command, and ends all processes
+// that the command has started.
 package launch
 
 import (
@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	softly = 3 * time.Second // see Server.soft
-	surely = 2 * time.Second // the system may take so long to end processes that it kills
+	softly = 3 * time.Second // the default of Server.soft
+	surely = 2 * time.Second // time that the system may take to end killed processes
 	looks  = 10 * time.Millisecond
 
-	lastWords = 500 * time.Millisecond // what a server wrote before it ended has been read by then
+	lastWords = 500 * time.Millisecond // time to read the last output of a server that has ended
 
-	kept  = 8 << 10 // bytes of a server's output that are remembered
+	kept  = 8 << 10 // bytes of a server's output that are kept
 	lines = 8       // lines of it that are shown
 )
 
-// A Server is a running command with all processes that it began. Processes that leave its
-// process group, as daemons do, are not among them.
+// A Server is a running command and all processes that it has started.
+// Processes that leave its process group, as daemons do, are not included.
 type Server struct {
 	cmd    *exec.Cmd
 	group  group
 	output *os.File
 	ended  chan struct{} // closed when the shell has ended
 	heard  chan struct{} // closed at the end of the output
-	soft   time.Duration // the server may take so long to end when it is asked to
+	soft   time.Duration // time that the server may take to end when it is asked to
 
 	mu   sync.Mutex
-	said []byte // the last bytes of the output
+	said []byte // last bytes of the output
 }
 
-// Start starts a command by the system's shell: sh, or cmd on Windows. It reads nothing, and its
-// output is kept for [Server.Said].
+// Start starts a command with the system's shell, which is sh, or cmd on
+// Windows. The command has no input. Its last output is kept for [Server.Said].
 func Start(command string) (*Server, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -48,14 +48,14 @@ func Start(command string) (*Server, error) {
 	s := &Server{cmd: shell(command), output: r, ended: make(chan struct{}), heard: make(chan struct{}), soft: softly}
 	s.cmd.Stdout, s.cmd.Stderr = w, w
 	err = s.cmd.Start()
-	_ = w.Close() // the command has its own
+	_ = w.Close() // the command has its own handle
 	if err == nil {
 		if s.group, err = groupOf(s.cmd); err != nil {
-			_ = s.cmd.Process.Kill() // err says what went wrong
+			_ = s.cmd.Process.Kill() // err is returned
 		}
 	}
 	if err != nil {
-		_ = r.Close() // nothing is in it
+		_ = r.Close() // it has no data
 		return nil, err
 	}
 	go func() {
@@ -64,13 +64,13 @@ func Start(command string) (*Server, error) {
 	}()
 	go func() {
 		defer cli.Guard()
-		_ = s.cmd.Wait() // the state tells
+		_ = s.cmd.Wait() // the process state has the result
 		close(s.ended)
 	}()
 	return s, nil
 }
 
-// listen remembers the end of the output.
+// listen keeps the last part of the output.
 func (s *Server) listen() {
 	defer close(s.heard)
 	b := make([]byte, 4<<10)
@@ -88,7 +88,7 @@ func (s *Server) listen() {
 	}
 }
 
-// Said returns the last lines that the server wrote.
+// Said returns the last lines of the server's output.
 func (s *Server) Said() (list []string) {
 	if _, ended := s.Ended(); ended {
 		select {
@@ -106,8 +106,8 @@ func (s *Server) Said() (list []string) {
 	return list[max(0, len(list)-lines):]
 }
 
-// Ended reports whether all of the server's processes have ended by themselves, and how the
-// shell did, such as "exit status 1".
+// Ended reports whether all processes of the server have ended. It also returns
+// how the shell ended, such as "exit status 1".
 func (s *Server) Ended() (how string, ended bool) {
 	select {
 	case <-s.ended:
@@ -120,22 +120,24 @@ func (s *Server) Ended() (how string, ended bool) {
 	return s.cmd.ProcessState.String(), true
 }
 
-// End asks the server to end, and kills what is left after three seconds.
+// End asks the server to end. After three seconds it kills the remaining
+// processes.
 func (s *Server) End() {
 	s.group.ask()
 	if !s.within(s.soft) {
 		s.Kill()
 	}
-	_ = s.output.Close() // a daemon may still hold the other end
+	_ = s.output.Close() // a daemon may still have the other end open
 }
 
-// Kill ends all processes at once.
+// Kill kills all processes.
 func (s *Server) Kill() {
 	s.group.kill()
 	s.within(surely)
 }
 
-// within waits until all processes have ended.
+// within waits until all processes have ended. It returns false after the time
+// most.
 func (s *Server) within(most time.Duration) bool {
 	for deadline := time.Now().Add(most); ; time.Sleep(looks) {
 		if _, ended := s.Ended(); ended {
