@@ -21,19 +21,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// The times and sizes that bound a performance.
+// Limits of a performance.
 const (
 	MaxSpeed     = 1000
-	noAnswer     = 10 * time.Second       // after which a host that never said anything is not there
-	lastWords    = 5 * time.Second        // that clients have to finish in
-	afterwards   = 700 * time.Millisecond // that the host's answers to a leave take at most
-	longestWait  = time.Second            // between two looks at the timers
-	longestGap   = time.Minute            // of the capture that is waited out; a host has lost silent clients by then, or the capture's clock was set
-	everySession = 512                    // sockets
+	noAnswer     = 10 * time.Second       // time after which a host without any answer is considered missing
+	lastWords    = 5 * time.Second        // time for clients to finish
+	afterwards   = 700 * time.Millisecond // time for the host's answers to the last messages of clients
+	longestWait  = time.Second            // maximum time between two checks of the timers
+	longestGap   = time.Minute            // longest gap in the capture that is played, since a host would have dropped silent clients, or the capture's clock was set
+	everySession = 512                    // maximum number of sockets
 )
 
-// Target returns the address that a flag or command names, which must be this
-// machine's unless the user says that another is meant.
+// Target parses the address that a flag or command names. The address must
+// belong to this machine unless remote is set.
 func Target(what, text string, remote bool) (netip.AddrPort, error) {
 	addr, err := net.ResolveUDPAddr("udp", text)
 	if err != nil {
@@ -53,8 +53,8 @@ func Target(what, text string, remote bool) (netip.AddrPort, error) {
 	return to, nil
 }
 
-// A Stage is where captured clients play to a host: a sink of records that
-// takes each when it is due.
+// A Stage plays captured clients to a host. It is a sink that plays each record
+// when it is due.
 type Stage struct {
 	ctx   context.Context
 	to    netip.AddrPort
@@ -62,21 +62,21 @@ type Stage struct {
 
 	performer *perform.Performer
 	Hosts     *conform.Hosts
-	pipeline  *dissect.Pipeline // of the datagrams sent and received here
+	pipeline  *dissect.Pipeline // pipeline for the datagrams sent and received
 	driver    *sockets.Driver
 	locals    map[*conform.Client]netip.AddrPort
 	clients   map[netip.AddrPort]*conform.Client
 
 	clock  packet.Clock
-	first  time.Time // of the capture, by the clock
-	begun  time.Time // of the performance
+	first  time.Time // capture time of the first record
+	begun  time.Time // time when the performance began
 	frames int
 	heard  bool
-	last   time.Time // when the host was heard
+	last   time.Time // time of the host's last datagram
 }
 
-// New returns a stage for a performance to an address, speed times as fast as
-// the capture. The answers stand for the captured hashes of the clients' files.
+// New returns a stage that plays to an address, speed times as fast as the
+// capture. The answers replace the captured hashes of the clients' files.
 func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Config, answers map[uint8]*msg.ChecksumResponse) *Stage {
 	shared := cfg
 	shared.Shared = true
@@ -89,7 +89,7 @@ func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Conf
 	return s
 }
 
-// errStopped ends a performance that the user interrupted.
+// errStopped ends a performance that the user has interrupted.
 var errStopped = reading.ErrEnough
 
 // Record implements [report.Sink].
@@ -108,7 +108,7 @@ func (s *Stage) Record(r *dissect.Record) error {
 	return s.flush()
 }
 
-// Close implements [report.Sink]: it lets the clients finish and leave.
+// Close implements [report.Sink]. It lets the clients finish and leave.
 func (s *Stage) Close() error {
 	if s.begun.IsZero() {
 		return nil
@@ -123,7 +123,8 @@ func (s *Stage) Close() error {
 	return s.wait(afterwards, nil)
 }
 
-// wait carries datagrams for a time, or until something is so or the user interrupts.
+// wait exchanges datagrams for a time, until enough returns true, or until the
+// user interrupts.
 func (s *Stage) wait(most time.Duration, enough func() bool) error {
 	if err := s.until(time.Now().Add(most), enough); !errors.Is(err, errStopped) {
 		return err
@@ -131,7 +132,7 @@ func (s *Stage) wait(most time.Duration, enough func() bool) error {
 	return nil
 }
 
-// until carries datagrams until a time has come, or something is so.
+// until exchanges datagrams until a time, or until enough returns true.
 func (s *Stage) until(due time.Time, enough func() bool) error {
 	for {
 		if err := s.flush(); err != nil {
@@ -157,7 +158,7 @@ func (s *Stage) until(due time.Time, enough func() bool) error {
 	}
 }
 
-// silent says that nobody is there.
+// silent returns the error for a host that does not answer.
 func (s *Stage) silent() error {
 	if err := s.driver.Refused(); err != nil {
 		return fmt.Errorf("%v does not answer (%w): is a host running there?", s.to, err)
@@ -165,7 +166,8 @@ func (s *Stage) silent() error {
 	return fmt.Errorf("%v does not answer: is a host running there?", s.to)
 }
 
-// Failure says why the host could not be compared in full, nil if it could.
+// Failure returns the reason that the host could not be compared completely, or
+// nil if it could.
 func (s *Stage) Failure() error {
 	switch quiet := time.Since(s.last); {
 	case len(s.locals) == 0:
@@ -182,7 +184,7 @@ func (s *Stage) Failure() error {
 	return nil
 }
 
-// flush sends the clients' datagrams and takes the host's.
+// flush sends the clients' datagrams and receives the host's.
 func (s *Stage) flush() error {
 	for {
 		if a, ok := s.driver.Receive(time.Time{}); ok {
@@ -199,7 +201,7 @@ func (s *Stage) flush() error {
 			return err
 		}
 		s.note(now, local, s.to, datagram)
-		_ = s.driver.Send(local, datagram) // the host may come up yet; lost messages are sent again
+		_ = s.driver.Send(local, datagram) // the host may start later, and lost messages are sent again
 	}
 }
 
@@ -209,15 +211,15 @@ func (s *Stage) receive(a relay.Arrival) {
 	s.performer.Receive(a.At, s.clients[a.To], a.Datagram)
 }
 
-// note takes a datagram of the performance for the comparison.
+// note adds a datagram of the performance to the comparison.
 func (s *Stage) note(at time.Time, from, to netip.AddrPort, datagram []byte) {
 	s.frames++
 	d := dissect.Datagram{Number: s.frames, Time: at, Digits: 6, Src: from, Dst: to, Payload: datagram, Full: len(datagram)}
-	// Hosts never fails.
+	// Hosts never returns an error.
 	_ = s.pipeline.Push(&d, s.Hosts.Record)
 }
 
-// socket returns the address of the socket of a client.
+// socket returns the address of the socket for a client.
 func (s *Stage) socket(c *conform.Client) (local netip.AddrPort, err error) {
 	if local, ok := s.locals[c]; ok {
 		return local, nil
@@ -231,7 +233,7 @@ func (s *Stage) socket(c *conform.Client) (local netip.AddrPort, err error) {
 	return local, err
 }
 
-// Complaints lists the problems that the report leaves out.
+// Complaints lists the problems that are not in the report.
 func (s *Stage) Complaints() (list []string) {
 	if skipped := s.clock.Skipped(); skipped > 0 {
 		list = append(list, fmt.Sprintf("the capture pauses, or its clock jumps: %v of it were skipped, since no pause is played for longer than a minute", skipped.Round(time.Second)))
@@ -245,7 +247,7 @@ func (s *Stage) Complaints() (list []string) {
 	return list
 }
 
-// Shut closes the sockets.
+// Shut closes all sockets.
 func (s *Stage) Shut() {
 	for local := range s.clients {
 		s.driver.Close(local)
