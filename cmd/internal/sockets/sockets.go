@@ -1,4 +1,5 @@
-// Package sockets carries the datagrams of scripted and of captured clients over UDP.
+// Package sockets exchanges the datagrams of scripted and of captured clients
+// over UDP.
 package sockets
 
 import (
@@ -14,13 +15,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// The bounds of a driver.
+// Limits of a driver.
 const (
-	waiting = 4096 // datagrams that wait to be looked at; more are dropped, as a network does
-	biggest = 2048 // bytes of a datagram that are read
+	waiting = 4096 // received datagrams that wait, and more are dropped, as in a network
+	biggest = 2048 // bytes of a datagram, longer ones are truncated
 	idle    = 5 * time.Millisecond
 
-	addresses = 250 // of this machine that the clients use
+	addresses = 250 // loopback addresses of this machine that the clients use
 )
 
 // A Driver implements suite.Driver with a socket for each client.
@@ -30,11 +31,12 @@ type Driver struct {
 	sockets  map[netip.AddrPort]*net.UDPConn
 	opened   int
 	incoming chan relay.Arrival
-	refused  chan error // an answer of the system that nobody listens
-	err      error      // the last one
+	refused  chan error // errors of reading, such as ECONNREFUSED after an ICMP port unreachable message
+	err      error      // the last of these errors
 }
 
-// New returns a driver for a host. The context ends all waiting.
+// New returns a driver for a host. When the context is cancelled, all waiting
+// ends.
 func New(ctx context.Context, host netip.AddrPort) *Driver {
 	return &Driver{
 		ctx: ctx, host: host, sockets: map[netip.AddrPort]*net.UDPConn{}, opened: rand.N(addresses),
@@ -48,9 +50,10 @@ func (d *Driver) Now() time.Time { return time.Now() }
 // Host returns the address of the host.
 func (d *Driver) Host() netip.AddrPort { return d.host }
 
-// Open opens a socket. Each has an address of its own if the host is on this machine
-// and the system has more than one loopback address: some hosts make an address
-// wait before it may connect again. A run that follows another begins with other ones.
+// Open opens a socket. If the host is on this machine and the system has more
+// than one loopback address, each socket has a different address. Some hosts
+// make an address wait before it may connect again. Each run begins with
+// different addresses than the previous one.
 func (d *Driver) Open() (netip.AddrPort, error) {
 	var conn *net.UDPConn
 	err := net.ErrClosed
@@ -67,7 +70,7 @@ func (d *Driver) Open() (netip.AddrPort, error) {
 	}
 	a, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {
-		_ = conn.Close() // nothing is kept in it
+		_ = conn.Close() // nothing is written to it
 		return a, err
 	}
 	local := netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
@@ -79,7 +82,8 @@ func (d *Driver) Open() (netip.AddrPort, error) {
 	return local, nil
 }
 
-// Listen opens a socket at a local address, for datagrams from anybody.
+// Listen opens a socket at a local address that receives datagrams from any
+// address.
 func (d *Driver) Listen(local netip.AddrPort) error {
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(local))
 	if err == nil {
@@ -92,7 +96,8 @@ func (d *Driver) Listen(local netip.AddrPort) error {
 	return err
 }
 
-// read reads datagrams until the socket is closed: from an address, or from anybody.
+// read reads datagrams until the socket is closed. If only is valid, it ignores
+// datagrams from other addresses.
 func (d *Driver) read(conn *net.UDPConn, local, only netip.AddrPort) {
 	for {
 		buf := make([]byte, biggest)
@@ -103,7 +108,7 @@ func (d *Driver) read(conn *net.UDPConn, local, only netip.AddrPort) {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil: // the host is not there, or not yet
+		case err != nil: // the host's port is closed, or not yet open
 			select {
 			case d.refused <- err:
 			default:
@@ -113,7 +118,7 @@ func (d *Driver) read(conn *net.UDPConn, local, only netip.AddrPort) {
 		}
 		select {
 		case d.incoming <- relay.Arrival{At: time.Now(), From: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), To: local, Datagram: buf[:n:n]}:
-		default: // the host sends more than can be looked at
+		default: // the host sends faster than datagrams are handled
 		}
 	}
 }
@@ -121,7 +126,7 @@ func (d *Driver) read(conn *net.UDPConn, local, only netip.AddrPort) {
 // Close closes a socket.
 func (d *Driver) Close(local netip.AddrPort) {
 	if conn := d.sockets[local]; conn != nil {
-		_ = conn.Close() // nothing is kept in it
+		_ = conn.Close() // nothing is written to it
 		delete(d.sockets, local)
 	}
 }
@@ -136,10 +141,10 @@ func (d *Driver) Send(local netip.AddrPort, datagram []byte) error {
 	return d.noted(err)
 }
 
-// noted keeps an error, nil excepted, for [Driver.Refused].
+// noted keeps an error for [Driver.Refused] unless it is nil.
 func (d *Driver) noted(err error) error {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
-		err = errno // without the addresses, which are known
+		err = errno // drops the addresses, which are known
 	}
 	if err != nil {
 		d.err = err
@@ -147,15 +152,15 @@ func (d *Driver) noted(err error) error {
 	return err
 }
 
-// Refused returns the error of the system since the last datagram came, such as that
-// nobody listens at the host's port.
+// Refused returns the read error since the last datagram, for example if the
+// host's port is closed.
 func (d *Driver) Refused() error { return d.err }
 
 // Receive waits for a datagram.
 func (d *Driver) Receive(until time.Time) (relay.Arrival, bool) {
 	select {
 	case a := <-d.incoming:
-		d.err = nil // somebody does listen
+		d.err = nil // the host's port is open
 		return a, true
 	default:
 	}
@@ -173,8 +178,8 @@ func (d *Driver) Receive(until time.Time) (relay.Arrival, bool) {
 		_ = d.noted(err)
 	case <-timer.C:
 	case <-d.ctx.Done():
-		// The clients still say goodbye: without this they would not wait for the
-		// answers.
+		// Clients still disconnect after the context is cancelled. Without this
+		// pause they would not wait for the answers.
 		time.Sleep(min(wait, idle))
 	}
 	return relay.Arrival{}, false
