@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// become changes groups and users of all threads. The order matters: only root can.
+// become changes the groups and then the user of all threads. The order
+// matters, since only root can change groups.
 func (u *User) become() error {
 	if err := syscall.Setgroups(u.groups); err != nil {
 		return err

@@ -13,17 +13,18 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// Confine takes away from all threads, and for good, what a program that only decodes,
-// forwards and writes does not need: capabilities, new privileges, and with Landlock
-// (Linux 5.13) the execution of programs, connections by TCP except for DNS, reading
-// outside of the system's configuration, and writing outside of the directories of the
-// named files. It does as much of it as the system knows.
+// Confine permanently gives up rights of all threads that a program does not
+// need if it only decodes, forwards and writes. It drops capabilities and
+// prevents new privileges. With Landlock (Linux 5.13) it also prevents the
+// execution of programs, TCP connections except for DNS, reading outside the
+// system's configuration, and writing outside the folders of the named files.
+// It skips what the system does not support.
 func Confine(files ...string) error {
-	_ = time.Now().Local().String() // the time zone is a file
+	_ = time.Now().Local().String() // reads the file of the time zone
 	if err := ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl", err)
 	}
-	if os.Geteuid() != 0 { // root keeps its rights to read what it was told to
+	if os.Geteuid() != 0 { // root keeps the right to read its files
 		if err := dropCapabilities(); err != nil {
 			return err
 		}
@@ -52,15 +53,15 @@ func Confine(files ...string) error {
 	return landlock.V7.BestEffort().Restrict(rules...)
 }
 
-// dropCapabilities drops all capabilities, such as the one for raw sockets that setcap
-// gives to a program.
+// dropCapabilities drops all capabilities, such as the one for raw sockets that
+// setcap can give to a program.
 func dropCapabilities() error {
 	header, none := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &[2]unix.CapUserData{}
 	if unix.Capget(header, &none[0]) == nil && *none == ([2]unix.CapUserData{}) {
-		return nil // there are none
+		return nil // there are no capabilities
 	}
 	*none = [2]unix.CapUserData{}
-	var stay runtime.Pinner // a stack may move
+	var stay runtime.Pinner // the stack, and the values on it, may move
 	stay.Pin(header)
 	stay.Pin(none)
 	defer stay.Unpin()

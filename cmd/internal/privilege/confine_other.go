@@ -2,5 +2,5 @@
 
 package privilege
 
-// Confine does nothing where there is no Landlock.
+// Confine does nothing, since the system has no Landlock.
 func Confine(...string) error { return nil }

@@ -1,5 +1,6 @@
-// Package privilege takes rights away from a program that faces the network: root, new
-// privileges, and on Linux the files and programs that it has no use for.
+// Package privilege gives up rights of a program that reads from the network:
+// root, new privileges, and on Linux access to files and programs that it does
+// not need.
 package privilege
 
 import (
@@ -11,19 +12,19 @@ import (
 	"strconv"
 )
 
-// Nobody is the user in the place of root if no other is known.
+// Nobody is the name of the user that replaces root if no other is known.
 const Nobody = "nobody"
 
-// A User is who the program becomes. The zero value is who it is.
+// A User is the user to change to. The zero value changes nothing.
 type User struct {
-	Name     string // empty if nothing changes
+	Name     string // empty if the user does not change
 	home     string
 	uid, gid int
 	groups   []int
 }
 
-// Choose returns the user of the flag -Z. Without a name, root becomes the user who ran
-// sudo, or else nobody; other users stay who they are.
+// Choose returns the user of the flag -Z. Without a name, root changes to the
+// user who ran sudo, or else to nobody. Other users do not change.
 func Choose(name string) (*User, error) {
 	if os.Geteuid() != 0 {
 		return chooseAsUser(name)
@@ -39,7 +40,7 @@ func Choose(name string) (*User, error) {
 		if u, err := user.Lookup(Nobody); err == nil {
 			return of(u)
 		}
-		const id = 65534 // in a container without a list of users, and by convention
+		const id = 65534 // used by convention, and in containers without a list of users
 		return &User{Name: Nobody, uid: id, gid: id, groups: []int{id}}, nil
 	}
 	u, err := user.Lookup(name)
@@ -59,7 +60,7 @@ func chooseAsUser(name string) (*User, error) {
 	return nil, fmt.Errorf("-Z %s: only root can become another user; drop -Z", name)
 }
 
-// of returns a user of the system. Root stays root.
+// of converts a user of the system. For root it returns the zero value.
 func of(u *user.User) (*User, error) {
 	uid, err := strconv.Atoi(u.Uid)
 	gid, e := strconv.Atoi(u.Gid)
@@ -82,7 +83,8 @@ func of(u *user.User) (*User, error) {
 	return to, nil
 }
 
-// Become makes the program the user's, for good. Its folders are the user's from now on.
+// Become permanently changes the user of the program. Then it uses the folders
+// of that user.
 func (u *User) Become() error {
 	if u.Name == "" {
 		return nil
@@ -102,7 +104,7 @@ func (u *User) Become() error {
 	return nil
 }
 
-// Explain adds the remedy to an error of a file that the user may not write.
+// Explain adds a suggestion to an error of a file that the user may not write.
 func (u *User) Explain(err error) error {
 	if u == nil || u.Name == "" || !errors.Is(err, fs.ErrPermission) {
 		return err
