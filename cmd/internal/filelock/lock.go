@@ -1,4 +1,4 @@
-// Package filelock lets one program at a time work in a folder.
+// Package filelock lets only one program at a time work in a folder.
 package filelock
 
 import (
@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// pause is how long a program waits before it tries again to lock a file.
+// pause is the time between two attempts to lock a file.
 const pause = 50 * time.Millisecond
 
-// Lock locks a file, which it creates if necessary. If another program has locked it,
-// Lock calls waits once and then waits. The file stays when it's unlocked, because a
-// program that waits has it open.
+// Lock locks a file and creates it if necessary. If another program has locked
+// it, Lock calls waits once and then waits. Unlocking does not remove the file,
+// since another program may be waiting for it.
 func Lock(name string, waits func()) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -23,5 +23,5 @@ func Lock(name string, waits func()) (unlock func(), err error) {
 		}
 		time.Sleep(pause)
 	}
-	return func() { _ = f.Close() }, nil // nothing was written
+	return func() { _ = f.Close() }, nil // nothing was written to it
 }

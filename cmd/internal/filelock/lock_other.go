@@ -4,5 +4,6 @@ package filelock
 
 import "os"
 
-// tryLock does nothing on a system without locks that go with their process.
+// tryLock does nothing, since the system has no locks that end with the
+// process.
 func tryLock(*os.File) bool { return true }

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// tryLock locks a file for this process, unless another one has. The lock goes with
-// the process, however that ends.
+// tryLock locks a file for this process. It returns false if another process
+// has locked it. The lock ends with the process.
 func tryLock(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	return err != syscall.EWOULDBLOCK // other errors: some file systems have no locks
+	return err != syscall.EWOULDBLOCK // with other errors, the file system has no locks
 }
