@@ -1,4 +1,4 @@
-// Package sample holds a recorded match for people who have no capture yet.
+// Package sample contains a recorded match for users without a capture.
 package sample
 
 import (
@@ -9,20 +9,20 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture/private"
 )
 
-// match is fixtures/captures/field/c15.router.pcap.gz: scripted players in
-// a laboratory network, so that it holds nobody's name or address.
+// match is fixtures/captures/field/c15.router.pcap.gz. Its players are scripted
+// and in a laboratory network, so it contains no personal data.
 //
 //go:embed match.pcap.gz
 var match []byte
 
-// Write writes the match to a file in a new folder. Remove removes both, with all
-// that was saved next to the file.
+// Write writes the match to a file in a new folder. The function remove removes
+// the folder and all files that were saved in it.
 func Write() (name string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "bcdissect-*")
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // leftover files are not worth an error
+	remove = func() { _ = os.RemoveAll(dir) } // leftover files do not justify an error
 	if name, err = WriteTo(dir); err != nil {
 		remove()
 		return "", nil, err
