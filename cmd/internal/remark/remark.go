@@ -1,4 +1,4 @@
-// Package remark describes, in words, the parts of captures that could not be read.
+// Package remark describes the parts of captures that could not be read.
 package remark
 
 import (
