@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// pageData is all that the script knows apart from the packed columns: the columns
-// that the match model has for the page, and what only the page shows. Times are in
+// pageData is all data for the script except the packed columns: the columns of
+// the match model for the page, and data that only the page shows. Times are in
 // seconds since the first frame of a match's capture.
 type pageData struct {
 	Captures []string         `page:"captures"`
@@ -26,7 +26,7 @@ type pageMatch struct {
 	Players []pagePlayer `page:"players"`
 	Lives   []pageLife   `page:"lives"`
 	Lines   []pageLine   `page:"lines"`
-	Shots   int          `page:"shots"` // rows of the columns
+	Shots   int          `page:"shots"` // number of rows in the columns
 	debriefing
 	Evicted int `page:"evicted,omitempty"`
 }
@@ -37,32 +37,32 @@ type pageTeam struct {
 }
 
 type pagePlayer struct {
-	Name wire.Untrusted `page:"name"` // or a description
+	Name wire.Untrusted `page:"name"` // name, or a description
 	*match.Player
 }
 
 type pageLife struct {
 	*match.Life
-	Points    int          `page:"points"` // rows of the columns
+	Points    int          `page:"points"` // number of rows in the columns
 	Box       box          `page:"box" digits:"-1 -1"`
-	Condition int          `page:"condition"` // rows
+	Condition int          `page:"condition"` // number of rows in the columns
 	Systems   []pageSystem `page:"systems,omitempty"`
 }
 
 // A pageSystem has the lowest condition of a subsystem.
 type pageSystem struct {
 	Name   string   `page:"name"`
-	Least  float64  `page:"least"`            // condition
-	Lost   *float64 `page:"lost,omitempty"`   // the first time without any
-	Points int      `page:"points,omitempty"` // rows of its history
+	Least  float64  `page:"least"`            // lowest condition
+	Lost   *float64 `page:"lost,omitempty"`   // time when the condition was first 0
+	Points int      `page:"points,omitempty"` // number of rows of its history
 }
 
 type pageLine struct {
 	*match.Line
-	Points int `page:"points"` // rows
+	Points int `page:"points"` // number of rows in the columns
 }
 
-// collect returns the data of a page, and writes the columns.
+// collect returns the data of a page and writes the columns.
 func collect(all []*match.Match, o match.Evenings, c *columns) *pageData {
 	d := &pageData{Captures: o.Captures, League: o.League}
 	flights := tracks(all)
@@ -73,8 +73,9 @@ func collect(all []*match.Match, o match.Evenings, c *columns) *pageData {
 	return d
 }
 
-// Live returns a match as the page shows it, for a model with the output
-// [match.Page]. Columns and flights aren't in it: their lengths are 0.
+// Live returns a match in the form of the page, for a model with the output
+// [match.Page]. It contains neither columns nor flights, and their lengths are
+// 0.
 func Live(m *match.Match) any {
 	p := collectMatch(m, nil, nil)
 	return &p
@@ -127,7 +128,7 @@ func collectSystem(s *match.System) pageSystem {
 	return p
 }
 
-// teams returns the teams that have players, with the host's last score.
+// teams returns the teams with players, and their last scores from the host.
 func teams(m *match.Match) []pageTeam {
 	out := []pageTeam{}
 	for i := range m.Players {
@@ -146,7 +147,7 @@ func teams(m *match.Match) []pageTeam {
 	return out
 }
 
-// rules returns the settings of a match in words.
+// rules describes the settings of a match.
 func rules(r *match.Rules) []string {
 	out := []string{}
 	limit := func(n *int, none bool, unit string) {

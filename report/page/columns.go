@@ -7,15 +7,16 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// columns holds rows of numbers, column by column: of each number the
-// difference from the one above it, as a signed variable-length integer. The
-// script reads the columns in the order in which they were written.
+// columns contains rows of numbers, column by column. Each number is stored as
+// the difference from the number above it, as a signed variable-length integer.
+// The script reads the columns in the order in which they were written.
 type columns struct {
 	bytes   []byte
-	systems float64 // seconds between points of a subsystem's history
+	systems float64 // seconds between the points of a subsystem's history
 }
 
-// add writes a column for each of some numbers of rows. Nil columns take none.
+// add writes a column for each of the functions numbers. If c is nil, it writes
+// nothing.
 func add[T any](c *columns, rows []T, numbers ...func(row *T) int64) {
 	if c == nil {
 		return
@@ -30,10 +31,10 @@ func add[T any](c *columns, rows []T, numbers ...func(row *T) int64) {
 	}
 }
 
-// milliseconds of a time, and thousandths of a share.
+// thousandths converts seconds to milliseconds, and a share to thousandths.
 func thousandths(x float64) int64 { return whole(float64(x * 1000)) }
 
-// share is a share of the whole in thousandths, -1 if it is not known.
+// share returns a share of the whole in thousandths, or -1 if it is unknown.
 func share(x float32) int64 {
 	if !(x >= 0) {
 		return -1
@@ -41,7 +42,7 @@ func share(x float32) int64 {
 	return thousandths(min(float64(x), 1))
 }
 
-// whole rounds a number; one that the script could not hold becomes 0.
+// whole rounds a number. A number that the script cannot represent becomes 0.
 func whole(x float64) int64 {
 	if !(math.Abs(x) < 1<<40) {
 		return 0
@@ -49,11 +50,11 @@ func whole(x float64) int64 {
 	return int64(math.Round(x))
 }
 
-// A box is where a ship flew: the corner of it, and the size of a step of its
-// positions, which are from 0 to 65535 in each axis.
+// A box is the space in which a ship flew: its corner, and the step of its
+// positions, which are numbers from 0 to 65535 on each axis.
 type box [4]float64
 
-const farthest = 1e7 // from the middle of the map, in game units
+const farthest = 1e7 // distance from the centre of the map, in game units
 
 func boxOf(track []match.Sample) box {
 	b := box{0, 0, 0, 1}
@@ -64,7 +65,7 @@ func boxOf(track []match.Sample) box {
 	low, high := [3]float32{most, most, most}, [3]float32{-most, -most, -most}
 	for i := range track {
 		for k, x := range track[i].At {
-			if math.Abs(float64(x)) < farthest { // not infinite, and a number
+			if math.Abs(float64(x)) < farthest { // neither infinite nor NaN
 				low[k], high[k] = min(low[k], x), max(high[k], x)
 			}
 		}
@@ -93,16 +94,18 @@ func round(x float64, decimals int) float64 {
 	return 0
 }
 
-// A track in the page has a point for each of the moments of a grid at most.
+// Limits of the tracks in a page. A track has at most one point for each moment
+// of a grid.
 const (
-	finest     = 0.125  // seconds between moments, doubled until the points are few enough
-	mostPoints = 60_000 // of a page
-	leap       = 25     // game units within a moment that no ship flies
+	finest     = 0.125  // seconds between moments, doubled until there are few enough points
+	mostPoints = 60_000 // points of a page
+	leap       = 25     // distance in game units that no ship flies between two moments
 )
 
-// smooth returns the mean of the samples around each moment: two sources of a
-// ship's positions, its player and the host's copies, disagree by the time that a
-// message takes, so that the ship would tremble. It leaves leaps as they are.
+// smooth returns the mean of the samples around each moment. The positions of a
+// ship come from two sources, its player and the host's copies. They differ by
+// the time that a message takes, so the ship would tremble. Leaps are not
+// smoothed.
 func smooth(track []match.Sample, step float64) []match.Sample {
 	var out []match.Sample
 	var sum match.Sample
@@ -147,12 +150,12 @@ func smooth(track []match.Sample, step float64) []match.Sample {
 	return even(out)
 }
 
-// even returns the weighted mean of each sample and those around it, up to the
+// even returns the weighted mean of each sample and its neighbours, up to the
 // next leap or pause.
 func even(track []match.Sample) []match.Sample {
-	const pause = 1 // second
+	const pause = 1 // seconds
 	out := make([]match.Sample, len(track))
-	joined := func(i int) bool { // with the sample before
+	joined := func(i int) bool { // reports whether the sample belongs together with the one before
 		return track[i].T-track[i-1].T < pause && !far(&track[i].At, &track[i-1].At)
 	}
 	for i := range track {
@@ -164,7 +167,8 @@ func even(track []match.Sample) []match.Sample {
 			}
 			weight += w
 		}
-		// As many on either side, so that the mean does not lag.
+		// The same number of samples on both sides, so that the mean is not
+		// delayed.
 		n := 0
 		for n < 3 && i-n > 0 && i+n+1 < len(track) && joined(i-n) && joined(i+n+1) {
 			n++
@@ -190,7 +194,8 @@ func far(a, b *[3]float32) bool {
 	return false
 }
 
-// tracks returns the flights of all ships, coarser the more there are.
+// tracks returns the flights of all ships. With more flights they have fewer
+// points.
 func tracks(all []*match.Match) map[*match.Life][]match.Sample {
 	out := map[*match.Life][]match.Sample{}
 	for step := finest; ; step *= 2 {
@@ -230,7 +235,7 @@ func oneIf(b bool) int64 {
 	return 0
 }
 
-// addCondition writes the state of hull and shields over time.
+// addCondition writes the condition of hull and shields over time.
 func (c *columns) addCondition(h []match.Condition) {
 	add(c, h, func(h *match.Condition) int64 { return thousandths(h.T) }, func(h *match.Condition) int64 { return share(h.Hull) })
 	for k := range 6 {
@@ -238,8 +243,8 @@ func (c *columns) addCondition(h []match.Condition) {
 	}
 }
 
-// addShots writes shots: the end is -1 where it is not known, and whether it hit
-// is 0 for no, 1 for yes, 2 for unknown.
+// addShots writes shots. The end is -1 if it is unknown. The hit is 0 for no, 1
+// for yes, and 2 for unknown.
 func (c *columns) addShots(shots []match.Shot) {
 	add(c, shots,
 		func(s *match.Shot) int64 { return thousandths(s.T) },
@@ -268,7 +273,7 @@ func (c *columns) addLine(points []match.LinePoint) {
 			if p.RTT < 0 {
 				return -1
 			}
-			return whole(float64(p.RTT) * 1e4) // tenths of a millisecond
+			return whole(float64(p.RTT) * 1e4) // in tenths of a millisecond
 		},
 		func(p *match.LinePoint) int64 { return int64(p.Lost) },
 		func(p *match.LinePoint) int64 { return int64(p.Resent) },

@@ -6,18 +6,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// A debriefing counts the rows of a match's debriefing in the columns. Words are the
-// names of weapons and subsystems, which rows have as numbers.
+// A debriefing has the number of rows in the columns of a match's debriefing.
+// Words are the names of weapons and subsystems, which are numbers in the rows.
 type debriefing struct {
 	Words []string `page:"words,omitempty"`
 	Fire  int      `page:"fire,omitempty"`
 	Wear  int      `page:"wear,omitempty"`
-	Bins  int      `page:"bins,omitempty"` // of damage, for each player
-	Step  float64  `page:"step,omitempty"` // seconds of a bin
+	Bins  int      `page:"bins,omitempty"` // number of steps of damage for each player
+	Step  float64  `page:"step,omitempty"` // seconds of a step
 }
 
-// Damage is shown in steps of binSeconds, unless that were more than mostBins for all
-// players together: a capture can claim to have lasted for years.
+// Damage is shown in steps of binSeconds. The steps are longer if all players
+// together would have more than mostBins, since a capture can claim to last for
+// years.
 const (
 	binSeconds = 5.0
 	mostBins   = 60_000
@@ -63,7 +64,7 @@ func debrief(m *match.Match, c *columns) (d debriefing) {
 	return d
 }
 
-// addFire writes what was fired. What is not known is -1.
+// addFire writes the number of shots of each weapon. Unknown values are -1.
 func (d *debriefing) addFire(c *columns, all []match.Fire) {
 	known := func(x *float64, scale float64) int64 {
 		if x == nil {
@@ -83,7 +84,7 @@ func (d *debriefing) addFire(c *columns, all []match.Fire) {
 		func(f *match.Fire) int64 { return known(f.Hull, 1000) })
 }
 
-// word returns the number of a word.
+// word returns the number of a word, and adds the word if needed.
 func (d *debriefing) word(text string) int64 {
 	i := slices.Index(d.Words, text)
 	if i < 0 {
@@ -93,12 +94,12 @@ func (d *debriefing) word(text string) int64 {
 	return int64(i)
 }
 
-// mostLevels is how many points the histories of all subsystems of a page have at
-// most. They would be most of a page otherwise.
+// mostLevels is the maximum number of points in the histories of all subsystems
+// of a page. Otherwise they would take most of a page.
 const mostLevels = 12_000
 
-// histories returns the seconds between the points of subsystems, so that there are
-// not too many.
+// histories returns the seconds between points of subsystems that keep the
+// number of points within the limit.
 func histories(all []*match.Match) float64 {
 	for step := 0.5; ; step *= 2 {
 		n := 0
@@ -115,7 +116,8 @@ func histories(all []*match.Match) float64 {
 	}
 }
 
-// thin returns the last known level of each step of so many seconds.
+// thin returns the last known level in each step. A step has the given length
+// in seconds.
 func thin(history []match.Level, step float64) (out []match.Level) {
 	for _, l := range history {
 		if !(l.Value >= 0) {
@@ -130,8 +132,8 @@ func thin(history []match.Level, step float64) (out []match.Level) {
 	return out
 }
 
-// addHistory writes the history of a subsystem, in hundredths of the whole, and
-// returns the number of its rows.
+// addHistory writes the history of a subsystem in hundredths of the whole. It
+// returns the number of rows.
 func (c *columns) addHistory(s *match.System) int {
 	if c == nil {
 		return 0

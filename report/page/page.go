@@ -1,10 +1,10 @@
-// Not part of the library: package page writes matches as a web page: one file
-// with its own script and style, which loads nothing from anywhere. The script
-// draws the replay, the charts and the tables from the data in the page: a
-// JSON object and a block of packed columns.
+// Not part of the library: package page writes matches as a web page. The page
+// is one file with its own script and style, and loads nothing else. The script
+// draws the replay, the charts and the tables from the data in the page: a JSON
+// object and a block of packed columns.
 //
-// Text from the network is escaped as for a terminal, and reaches the page as
-// text only: the script makes no markup of it.
+// Text from the network is escaped as for a terminal. The script inserts it as
+// text and never as HTML.
 package page
 
 import (
@@ -43,17 +43,17 @@ var (
 	scriptBegin string
 )
 
-// Style returns the style of a page, for another page that shows matches.
+// Style returns the style of a page, for other pages that show matches.
 func Style() string { return style }
 
-// Script returns the script of a page without its beginning: its function show
-// draws the result of Data. The names of its parts share one scope.
+// Script returns the script of a page without the part that starts it. The
+// function show in it draws the result of Data. All parts share one scope.
 func Script() string {
 	return scriptData + scriptShapes + scriptScene + scriptPanels + scriptDebrief + scriptMain
 }
 
-// Data returns the data of the script: a JSON object, and the columns that it
-// counts, not packed.
+// Data returns the data for the script: a JSON object, and the unpacked columns
+// whose rows it counts.
 func Data(all []*match.Match, o match.Evenings) (text, columnBytes []byte) {
 	var c columns
 	data := collect(all, o, &c)
@@ -61,7 +61,7 @@ func Data(all []*match.Match, o match.Evenings) (text, columnBytes []byte) {
 	return w.Append(nil, data), c.bytes
 }
 
-// Write writes a page. The same matches and captures give the same bytes.
+// Write writes a page. The output depends only on the matches and options.
 func Write(w io.Writer, all []*match.Match, o match.Evenings) error {
 	text, columnBytes := Data(all, o)
 	packed := deflate(columnBytes)
@@ -87,7 +87,8 @@ func Write(w io.Writer, all []*match.Match, o match.Evenings) error {
 	return b.Flush()
 }
 
-// hash is the source of an inline script or style in a content security policy.
+// hash returns the source of an inline script or style for a content security
+// policy.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
@@ -95,13 +96,13 @@ func hash(text string) string {
 
 func deflate(p []byte) []byte {
 	var out bytes.Buffer
-	z, _ := flate.NewWriter(&out, flate.BestCompression) // the level is one that there is
-	_, _ = z.Write(p)                                    // a buffer never fails
+	z, _ := flate.NewWriter(&out, flate.BestCompression) // cannot fail, since the level is valid
+	_, _ = z.Write(p)                                    // a buffer never returns an error
 	_ = z.Close()
 	return out.Bytes()
 }
 
-// title names the map of the first match and its day.
+// title returns the map and the day of the first match.
 func title(all []*match.Match) string {
 	if len(all) == 0 {
 		return "No match"
@@ -117,7 +118,7 @@ func title(all []*match.Match) string {
 	return report.Escape(name) + " · " + m.Clock(m.Begin).UTC().Format("2 January 2006")
 }
 
-// mission is the name of a mission without that of its package.
+// mission returns the name of a mission without its package.
 func mission(module string) string {
 	return module[strings.LastIndexByte(module, '.')+1:]
 }
