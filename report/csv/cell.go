@@ -12,15 +12,15 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// A form tells how the text of a cell is to be written.
+// A form tells how the text of a cell is written.
 type form uint8
 
 const (
 	empty  form = iota
-	number      // finite
-	plain       // a word of the program, JSON: nothing to escape
+	number      // finite number
+	plain       // a word of the program or JSON, which needs no escaping
 	text        // from the network
-	list        // a JSON array that is still open
+	list        // a JSON array to which values are still added
 )
 
 // A cell is one value of a row.
@@ -62,7 +62,7 @@ func AppendJSON(dst, s []byte) []byte {
 	return (&cell{s, plain}).append(dst, &Form{Separator: ','})
 }
 
-// quote puts dst[from:] in quotes, and doubles the quotes in it.
+// quote quotes dst[from:] and doubles the quotation marks in it.
 func quote(dst []byte, from int, mark byte) []byte {
 	n := len(dst)
 	dst = append(dst, mark)
@@ -75,12 +75,13 @@ func quote(dst []byte, from int, mark byte) []byte {
 	return append(dst[:from], append(dst[n:], mark)...)
 }
 
-// needsQuotes reports whether a reader would take the text for something else.
+// needsQuotes reports whether a reader would misinterpret the text without
+// quotes.
 func needsQuotes(b []byte, separator byte) bool {
 	return len(b) > 0 && (b[0] == ' ' || bytes.IndexByte(b, separator) >= 0 || bytes.IndexByte(b, '"') >= 0)
 }
 
-// appendKey fills a cell with the value of the key of a column.
+// appendKey sets a cell to the value of a column's key.
 func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	k := of.key
 	if !k.Present(r) {
@@ -88,12 +89,12 @@ func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	}
 	c.form = plain
 	switch {
-	case k.Type == key.Int && !k.List: // the most frequent
+	case k.Type == key.Int && !k.List: // the most frequent case
 		v, _ := k.Int(r, 0)
 		c.text, c.form = strconv.AppendInt(c.text, v, 10), number
 	case k.Type == key.Object, k.List, k.Type == key.Seconds, s.form.JSON && of.element < 0 && !of.many:
 		c.text = s.enc.AppendKey(c.text, k, r)
-	case k.Type == key.Time: // without quotes
+	case k.Type == key.Time: // a time without quotes
 		s.text = s.enc.AppendKey(s.text[:0], k, r)
 		c.text = append(c.text, s.text[1:len(s.text)-1]...)
 	case k.Type == key.Hex && of.element >= 0:
@@ -111,7 +112,7 @@ func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	}
 }
 
-// set fills a cell with an item.
+// set sets a cell to an item.
 func (c *cell) set(it display.Item) {
 	x := float64(it.Float)
 	switch {
@@ -119,7 +120,7 @@ func (c *cell) set(it display.Item) {
 		c.text, c.form = append(c.text, it.Text...), text
 	case it.Type > decode.TypeText: // addresses and hexadecimal digits
 		c.text, c.form = append(c.text, it.Text...), plain
-	case math.IsNaN(x) || math.IsInf(x, 0): // JSON has null
+	case math.IsNaN(x) || math.IsInf(x, 0): // JSON has null instead
 		c.text, c.form = strconv.AppendFloat(c.text, x, 'f', -1, 32), plain
 	case it.Type == decode.TypeBool:
 		c.text, c.form = it.AppendJSON(c.text), plain
@@ -128,8 +129,8 @@ func (c *cell) set(it display.Item) {
 	}
 }
 
-// appendField fills a cell with the value of a field, or adds it to the values
-// that a path through a list has.
+// appendField sets a cell to the value of a field. If the path leads through a
+// list, it adds the value to the cell.
 func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 	if l.inList {
 		from := len(c.text)
@@ -162,7 +163,8 @@ func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 	}
 }
 
-// appendJSON appends the JSON of a field, or nothing if it has no such value.
+// appendJSON appends the JSON of a field. It appends nothing if the field has
+// no such value.
 func (v *visitor) appendJSON(dst []byte, f *decode.Field, l *leaf) []byte {
 	if l.element < 0 {
 		return v.values.AppendJSON(dst, f, l.view, v.record)

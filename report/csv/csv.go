@@ -1,16 +1,16 @@
-// Not part of the library: package csv renders chosen columns of records as
-// comma-separated values, with a header row and the quoting of RFC 4180, as
-// values with other separators and quotes, or as JSON objects.
+// Not part of the library: package csv renders chosen columns of records. The
+// output is comma-separated values with a header row and the quoting of RFC
+// 4180, values with other separators and quotes, or JSON objects.
 //
-// A column is a key of the table in package key or the path of a field, and
-// holds its value in the JSON object of package ndjson: text without quotes, a
-// number, or for arrays and objects their JSON. A float that is not finite is
-// NaN, +Inf or -Inf. A cell is empty where a record has no such value.
+// A column is a key of the table in package key or the path of a field. Its
+// value is the value in the JSON object of package ndjson: text without quotes,
+// a number, or JSON for arrays and objects. A float that is not finite is NaN,
+// +Inf or -Inf. A cell is empty if a record has no such value.
 //
 // Text comes from the network, and a file may be shown in a terminal or opened
-// in a spreadsheet. Control characters are escaped as in tables, and a text
-// that begins with =, +, - or @ gets an apostrophe before it, so that it is no
-// formula. Numbers stay as they are.
+// in a spreadsheet. Control characters are escaped as in tables. A text that
+// begins with =, +, - or @ is prefixed with an apostrophe, so that a
+// spreadsheet does not interpret it as a formula. Numbers are not changed.
 package csv
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// Usual are the columns of a report for which none were chosen.
+// Usual are the default columns of a report.
 var Usual = []string{"frame", "rel", "src", "dst", "dir", "player_name", "kind", "seq", "name", "len", "status"}
 
 // A Sink writes a row for each record that has a value for any of its columns.
@@ -40,30 +40,30 @@ type Sink struct {
 	header  []string
 	cells   []cell
 	form    Form
-	text    []byte // of a JSON string
+	text    []byte // text of a JSON string
 	fields  visitor
 	plans   map[layout]*plan
 	began   bool
 }
 
-// A Form is the form of the rows. Its zero value is CSV.
+// A Form is the format of the rows. The zero value is CSV.
 type Form struct {
-	JSON      bool // an object a row, which has the columns with a value
-	Separator byte // between cells; 0 for a comma
+	JSON      bool // each row is an object of the columns that have a value
+	Separator byte // between cells, 0 for a comma
 	NoHeader  bool
-	Mark      bool // a byte order mark first: spreadsheets then read the file as UTF-8
+	Mark      bool // write a byte order mark first, so that spreadsheets read the file as UTF-8
 	Quote     Quote
-	Raw       bool // no apostrophe before formulas: not for a spreadsheet
+	Raw       bool // write no apostrophe before formulas, which is unsafe for spreadsheets
 
 	bare bool // numbers need no quotes
 }
 
-// A Quote chooses the cells in quotes.
+// A Quote chooses which cells are quoted.
 type Quote byte
 
-// The quotes.
+// The values of Quote.
 const (
-	QuoteNeeded Quote = 0 // cells that need them, in double quotes
+	QuoteNeeded Quote = 0 // cells that need it, in double quotes
 	QuoteDouble Quote = '"'
 	QuoteSingle Quote = '\''
 	QuoteNone   Quote = 'n'
@@ -73,15 +73,15 @@ const (
 type column struct {
 	key     *key.Key // nil for a field
 	many    bool     // the key has a value for each element of a list
-	path    string   // of the field, in any message; empty if only one is meant
-	message string   // the message, if the first part of the name may be one
-	inside  string   // the path in that message
-	element int      // of a vector, array or bytes; -1 for all
+	path    string   // path of the field in any message, empty if only the field of one message is meant
+	message string   // the message, if the first part of the name can be one
+	inside  string   // path in that message
+	element int      // index in a vector, an array or bytes, -1 for all
 }
 
-// Check returns an error if there can be no column of that name. names holds
+// Check returns an error if a name cannot be a column. The argument names has
 // the known names: keys, fields, and messages, which have no value. The caller
-// has checked that the name refers to one of them.
+// must have checked that the name refers to one of them.
 func Check(name string, names []string) error {
 	switch k := key.Find(name); {
 	case !columnName.MatchString(name):
@@ -106,7 +106,7 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // New returns a sink that writes to w. Columns are keys such as frame, paths
 // such as fields.target or target, and paths of one message such as
-// TorpedoFire.target; the caller has checked that they exist.
+// TorpedoFire.target. The caller must have checked that they exist.
 func New(w io.Writer, columns []string, form Form, o ndjson.Options) *Sink {
 	if form.Separator == 0 {
 		form.Separator = ','
@@ -194,7 +194,7 @@ func (s *Sink) Record(r *dissect.Record) error {
 // byteOrderMark is U+FEFF in UTF-8.
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// begin writes the mark and the header, once.
+// begin writes the byte order mark and the header once.
 func (s *Sink) begin() {
 	if s.began {
 		return
@@ -207,10 +207,10 @@ func (s *Sink) begin() {
 	if !s.form.NoHeader {
 		buf = append(append(buf, strings.Join(s.header, string(rune(s.form.Separator)))...), '\n')
 	}
-	_ = s.lines.Done(buf) // its error is there again at the next line
+	_ = s.lines.Done(buf) // the next line returns the error
 }
 
-// Continue makes the sink write no header: another has written it.
+// Continue makes the sink write no header, since it was already written.
 func (s *Sink) Continue() { s.began = true }
 
 // Flush implements [report.Flusher]. It writes the header if nothing has been
@@ -220,8 +220,8 @@ func (s *Sink) Flush() error {
 	return s.lines.Flush()
 }
 
-// Close implements [report.Sink]. The header stands there even if no record
-// came.
+// Close implements [report.Sink]. It writes the header even if there was no
+// record.
 func (s *Sink) Close() error {
 	if s.lines.Err() == nil {
 		s.begin()

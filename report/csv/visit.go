@@ -10,9 +10,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// A plan maps the columns to the fields of one layout.
+// A plan maps columns to the fields of one layout.
 type plan struct {
-	root   *node // nil if there is nothing to show
+	root   *node // nil if no field is shown
 	fields decode.FieldSet
 }
 
@@ -22,7 +22,7 @@ type layout struct {
 	dialect decode.Dialect
 }
 
-// A node is a group with shown fields; the first one is the whole message.
+// A node is a group with shown fields. The root is the whole message.
 type node struct {
 	name   string
 	parent *node
@@ -43,9 +43,9 @@ type leaf struct {
 // A whole is a group that a column shows as JSON.
 type whole struct {
 	column int
-	list   bool // it is a list
-	inList bool // it is in a list
-	depth  int  // open groups in it
+	list   bool // the group is a list
+	inList bool // the group is in a list
+	depth  int  // number of open groups inside it
 	group  display.JSON
 }
 
@@ -68,7 +68,7 @@ func (s *Sink) newPlan(r *dissect.Record) *plan {
 			layout = f.Layout
 		}
 	}
-	wanted := map[string][]int{} // columns by path
+	wanted := map[string][]int{} // indexes of columns by path
 	for i := range s.columns {
 		c := &s.columns[i]
 		path := c.path
@@ -89,7 +89,7 @@ func (s *Sink) newPlan(r *dissect.Record) *plan {
 		}
 		whole = whole || at.Group && len(wanted[path]) > 0
 	})
-	if !whole { // all members of a group are shown
+	if !whole { // if the whole group is not already shown
 		p.fields = decode.Fields(names...)
 	}
 	return p
@@ -137,24 +137,24 @@ func (n *node) group(name string) *node {
 	return g
 }
 
-// called reports whether a message goes by a name.
+// called reports whether a message has a name.
 func called(s *decode.Spec, name string) bool {
 	return slices.ContainsFunc(s.Names(), func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// visitor fills cells with the fields that it sees.
+// visitor sets cells to the fields that it visits.
 type visitor struct {
 	record *dissect.Record
 	cells  []cell
-	json   bool // cells hold JSON
+	json   bool // cells are JSON
 	viewer decode.Viewer
 	values display.Presenter
 	at     *node
-	skip   int      // open groups without shown fields
+	skip   int      // number of open groups without shown fields
 	open   []*whole // groups that are being rendered
 }
 
-// visit fills the cells of fields.
+// visit sets the cells of fields.
 func (s *Sink) visit(r *dissect.Record) {
 	p := s.planOf(r)
 	if p.root == nil {
@@ -214,7 +214,7 @@ func (v *visitor) End(g *decode.Group) {
 	}
 }
 
-// brackets are those around the members of a group.
+// brackets returns the brackets around the members of a group.
 func (w *whole) brackets() string {
 	if w.list {
 		return "[]"
@@ -222,7 +222,7 @@ func (w *whole) brackets() string {
 	return "{}"
 }
 
-// close puts a group into its cell.
+// close writes a group to its cell.
 func (v *visitor) close(w *whole) {
 	c := &v.cells[w.column]
 	text := append(w.group.B, w.brackets()[1])
