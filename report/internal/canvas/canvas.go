@@ -1,6 +1,6 @@
-// Package canvas holds what programs that take a whole terminal share: how they run,
-// ask and draw lines. No line is wider than it may be. Text from the network has to be
-// escaped before.
+// Package canvas provides what full-screen terminal programs share: how they
+// run, ask questions and draw lines. No line is wider than its limit. The
+// caller must escape text from the network.
 package canvas
 
 import (
@@ -11,39 +11,40 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// A Style is how text stands out.
+// A Style is the style of a text.
 type Style int
 
 // The styles.
 const (
 	Plain  Style = iota
 	Bar          // the first line
-	Title        // of a pane
-	Active       // the title of the pane in focus
+	Title        // title of a pane
+	Active       // title of the focused pane
 	Faint
 	Good
 	Warn
 	Bad
 	Accent
-	Marked // the chosen row of the pane in focus
-	Chosen // that of another pane
+	Marked // chosen row of the focused pane
+	Chosen // chosen row of another pane
 	styles
 )
 
-// A Look is how lines are drawn.
+// A Look has the styles and symbols of lines.
 type Look struct {
 	color  bool
 	ascii  bool
 	styles [styles]lipgloss.Style
 
-	More  string // the end of cut text
-	Mark  string // of the pane in focus, and of a closed group
-	Noted string // of a message that the user has marked
+	More  string // replaces the end of text that is cut
+	Mark  string // marks the focused pane, and a closed group
+	Noted string // marks a message with a mark of the user
 
-	Opened string // an open group
+	Opened string // marks an open group
 }
 
-// New returns a look, with or without colours and characters beyond ASCII.
+// New returns a look with or without colours, and with or without characters
+// that are not ASCII.
 func New(color, ascii bool) Look {
 	l := Look{color: color, ascii: ascii, More: "…", Mark: "▸", Noted: "✓", Opened: "▾"}
 	if ascii {
@@ -66,7 +67,7 @@ func New(color, ascii bool) Look {
 	return l
 }
 
-// Width returns the columns of text without sequences.
+// Width returns the number of columns of text, not counting escape sequences.
 func Width(s string) int { return lipgloss.Width(s) }
 
 // Cut shortens text to a width.
@@ -79,13 +80,13 @@ func (l *Look) Cut(s string, width int) string {
 		return ""
 	case len(s) <= width || lipgloss.Width(s) <= width:
 		return s
-	case width == 1: // for lipgloss no width is no limit
+	case width == 1: // lipgloss would treat the width 0 as no limit
 		return l.More
 	}
 	return lipgloss.NewStyle().MaxWidth(width-1).Render(s) + l.More
 }
 
-// Pad brings text to a width, to the left or to the right of it.
+// Pad pads or cuts text to a width. If right is set, the text is aligned right.
 func (l *Look) Pad(s string, width int, right bool) string {
 	s = l.Cut(s, width)
 	fill := strings.Repeat(" ", max(width-lipgloss.Width(s), 0))
@@ -95,8 +96,8 @@ func (l *Look) Pad(s string, width int, right bool) string {
 	return s + fill
 }
 
-// A Row is a line of the screen in the making. It does not get wider than it
-// may.
+// A Row is an unfinished line of the screen. It does not become wider than its
+// width.
 type Row struct {
 	look  *Look
 	width int
@@ -107,10 +108,10 @@ type Row struct {
 // Row begins a line of a width.
 func (l *Look) Row(width int) *Row { return &Row{look: l, width: width} }
 
-// Used returns the columns used so far.
+// Used returns the number of columns used so far.
 func (r *Row) Used() int { return r.used }
 
-// Add adds text, as far as there is room.
+// Add adds text and cuts it if there is no room.
 func (r *Row) Add(st Style, s string) *Row {
 	s = r.look.Cut(s, r.width-r.used)
 	if s == "" {

@@ -14,22 +14,23 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// A Program runs on a whole terminal. Its zero value is ready to use.
+// A Program runs on a whole terminal. The zero value is ready to use.
 type Program struct {
 	mu      sync.Mutex
 	tea     *tea.Program
 	stopped bool
 }
 
-// Run shows a model, so many times a second at most, until the user quits or Stop
-// is called. Keys come from in; out is the terminal. Run leaves it as it was, even
-// if the model panics; the panic goes on, so that the command can report it.
+// Run shows a model until the user quits or Stop is called. It draws at most
+// fps times a second. Keys come from in, and out is the terminal. Run restores
+// the terminal at the end, even if the model panics. The panic continues, so
+// that the command can report it.
 func (p *Program) Run(m tea.Model, in io.Reader, out io.Writer, fps int) error {
 	t := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(fps), tea.WithoutCatchPanics())
 	p.mu.Lock()
 	stopped := p.stopped
 	if !stopped {
-		p.tea = t // to which Stop then can send, since it runs or will
+		p.tea = t // from now on Stop can send to the program
 	}
 	p.mu.Unlock()
 	if stopped {
@@ -39,7 +40,7 @@ func (p *Program) Run(m tea.Model, in io.Reader, out io.Writer, fps int) error {
 	ended := false
 	defer func() {
 		if !ended {
-			_ = t.ReleaseTerminal() // the panic matters more than an error
+			_ = t.ReleaseTerminal() // the panic is more important than this error
 		}
 	}()
 	_, err := t.Run()
@@ -50,39 +51,39 @@ func (p *Program) Run(m tea.Model, in io.Reader, out io.Writer, fps int) error {
 	return err
 }
 
-// Stop ends Run, and makes it end at once if it has not begun.
+// Stop ends Run. If Run has not begun, it will return at once.
 func (p *Program) Stop() {
 	p.mu.Lock()
 	p.stopped = true
 	t := p.tea
 	p.mu.Unlock()
 	if t != nil {
-		t.Quit() // does not wait, and does nothing once the program has ended
+		t.Quit() // does not wait, and does nothing after the program has ended
 	}
 }
 
-// Send gives the model a message while the program runs.
+// Send sends a message to the model while the program runs.
 func (p *Program) Send(msg tea.Msg) {
 	p.mu.Lock()
 	t := p.tea
 	p.mu.Unlock()
 	if t != nil {
-		t.Send(msg) // does nothing once the program has ended
+		t.Send(msg) // does nothing after the program has ended
 	}
 }
 
-// Stopped reports whether the program ends or has ended.
+// Stopped reports whether Stop was called or the program has ended.
 func (p *Program) Stopped() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stopped
 }
 
-// A Fault is a panic of another goroutine. Handle panics anew with it, where Run
-// can restore the terminal.
+// A Fault is a panic of another goroutine. Handle panics with its value, since
+// Run can restore the terminal there.
 type Fault struct{ Value any }
 
-// Guard returns a command whose panic becomes a message.
+// Guard returns a command that converts a panic of cmd to a message.
 func Guard(cmd tea.Cmd) tea.Cmd {
 	return func() (msg tea.Msg) {
 		defer func() {
@@ -94,41 +95,42 @@ func Guard(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// A Question is what the user is asked: the text before the answer.
+// A Question is a question for the user: the text before the answer.
 type Question string
 
-// The questions that several programs ask.
+// Questions of several programs.
 const (
 	Nothing   Question = ""
 	AskFilter Question = "filter: "
 	AskTime   Question = "go to time: "
 )
 
-// A Screen is the state that programs on a whole terminal share: its size, and the
-// question that the user answers at its end.
+// A Screen is the state that full-screen programs share: the size, and the
+// question that the user is answering in the last line.
 type Screen struct {
 	Look
 
 	Width, Height int
 	Asking        Question
 	Input         textinput.Model
-	Reason        string // why the answer is refused, or a key has no effect
-	Column        int    // of the mistake in the answer, -1 for none
+	Reason        string // reason that the answer is wrong, or that a key has no effect
+	Column        int    // column of the mistake in the answer, -1 for none
 }
 
-// NewScreen returns a screen for answers of a length.
+// NewScreen returns a screen. The limit is the maximum length of answers.
 func NewScreen(l Look, limit int) Screen {
 	s := Screen{Look: l, Width: 80, Height: 24, Column: -1, Input: textinput.New()}
 	s.Input.Prompt = ""
 	s.Input.CharLimit = limit
-	s.Input.KeyMap.Paste.SetEnabled(false) // it runs other programs; terminals paste by themselves
+	s.Input.KeyMap.Paste.SetEnabled(false) // it would run other programs, and terminals have their own paste
 	s.Input.SetVirtualCursor(false)
 	s.Input.SetStyles(textinput.Styles{})
 	return s
 }
 
-// Handle obeys messages that mean the same to all programs: the size, pasted text,
-// and the keys that interrupt. It reports whether that was all.
+// Handle handles messages that mean the same in all programs: the size, pasted
+// text, and the keys that interrupt. If there is nothing more to do, done is
+// true.
 func (s *Screen) Handle(message tea.Msg) (cmd tea.Cmd, done bool) {
 	switch msg := message.(type) {
 	case Fault:
@@ -150,7 +152,7 @@ func (s *Screen) Handle(message tea.Msg) (cmd tea.Cmd, done bool) {
 	return nil, false
 }
 
-// Ask asks the user for something, and proposes an answer.
+// Ask asks the user a question and suggests an answer.
 func (s *Screen) Ask(q Question, proposed string) tea.Cmd {
 	s.Asking, s.Reason, s.Column = q, "", -1
 	s.Propose(proposed)
@@ -176,11 +178,13 @@ func (s *Screen) Edit(msg tea.Msg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// A Compiler makes a filter of an expression. An error may be a [*report.FilterError].
+// A Compiler makes a filter from an expression. An error may be a
+// [*report.FilterError].
 type Compiler func(expr string) (func(*dissect.Record) bool, error)
 
-// Compile makes a filter of the answer, nil for an empty one. A mistake becomes the
-// reason, and the cursor moves to it.
+// Compile makes a filter from the answer. It returns nil for an empty answer.
+// If the answer is wrong, Compile sets Reason and moves the cursor to the
+// mistake.
 func (s *Screen) Compile(compile Compiler, expr string) (keep func(*dissect.Record) bool, ok bool) {
 	if strings.TrimSpace(expr) == "" {
 		return nil, true
@@ -197,7 +201,8 @@ func (s *Screen) Compile(compile Compiler, expr string) (keep func(*dissect.Reco
 	return nil, false
 }
 
-// maxReason bounds the characters of an error: it may quote the expression.
+// maxReason is the maximum number of characters of an error, which may quote
+// the expression.
 const maxReason = 2000
 
 // Question returns the line with the question and the answer.
@@ -206,8 +211,8 @@ func (s *Screen) Question() string {
 	return s.Row(s.Width).Add(Accent, string(s.Asking)).Add(Plain, s.Input.View()).String()
 }
 
-// Draw returns the view of lines. The question, if there is one, is so many lines
-// above the last.
+// Draw returns the view of lines. The line of a question is above lines before
+// the last.
 func (s *Screen) Draw(lines []string, above int) tea.View {
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
@@ -219,15 +224,15 @@ func (s *Screen) Draw(lines []string, above int) tea.View {
 	return v
 }
 
-// Bar returns the first line: a name, of which so many columns stay at least, and
-// text to the right of it.
+// Bar returns the first line: a name and, to the right of it, a text. At least
+// the first least columns of the name are shown.
 func (s *Screen) Bar(name, right string, least int) string {
 	name = s.Cut(name, max(s.Width-len(right)-1, least))
 	return s.Row(s.Width).Add(Bar, name).Fill(Bar, s.Width-len(right)).Add(Bar, right).Fill(Bar, s.Width).String()
 }
 
-// Help returns lines of help, as many as there is room for: keys, and to the right
-// of a column what they do. A line without keys is text.
+// Help returns room lines of help. Each has keys and, from a column on, their
+// meaning. A line without keys is text.
 func (s *Screen) Help(text [][2]string, column, room int) []string {
 	var out []string
 	for _, k := range text[:min(len(text), max(room, 0))] {
@@ -240,8 +245,8 @@ func (s *Screen) Help(text [][2]string, column, room int) []string {
 	return out
 }
 
-// Scroll returns by how many rows a key moves in a list of which a page is in
-// sight: [Far] is more than there are.
+// Scroll returns the number of rows by which a key scrolls a list with page
+// visible rows. [Far] means to the end.
 func Scroll(key string, page int) int {
 	switch key {
 	case "up", "k", "ctrl+p":
@@ -264,10 +269,11 @@ func Scroll(key string, page int) int {
 	return 0
 }
 
-// Far is more rows than there are.
+// Far is more than the number of rows in any list.
 const Far = 1 << 30
 
-// Exactly returns so many lines: the first ones, or empty ones after them.
+// Exactly returns the first n lines. If there are fewer, it appends empty
+// lines.
 func Exactly(lines []string, n int) []string {
 	for len(lines) < n {
 		lines = append(lines, "")
@@ -275,14 +281,14 @@ func Exactly(lines []string, n int) []string {
 	return lines[:n]
 }
 
-// Beside draws lines from a column on to the right of others.
+// Beside draws the lines right next to the lines left, starting at a column.
 func Beside(left, right []string, column int) {
 	for i, line := range right {
 		left[i] += strings.Repeat(" ", max(column-Width(left[i]), 0)) + line
 	}
 }
 
-// Head begins the title of a pane.
+// Head begins the title line of a pane.
 func (l *Look) Head(width int, focused bool) (*Row, Style) {
 	st, mark := Title, " "
 	if focused {
@@ -291,8 +297,8 @@ func (l *Look) Head(width int, focused bool) (*Row, Style) {
 	return l.Row(width).Add(st, mark), st
 }
 
-// Clean returns text from the network or the user for a line, at most so many
-// characters of it.
+// Clean escapes text from the network or the user for a line. It keeps at most
+// limit characters.
 func Clean[T ~string](s T, limit int) string {
 	n := 0
 	for i := range s {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Since reads a time since the beginning: 00:01:30, 1:30 or 90.
+// Since parses a time since the beginning: 00:01:30, 1:30 or 90.
 func Since(text string) (d time.Duration, err error) {
 	parts := strings.Split(strings.TrimSpace(text), ":")
 	for _, part := range parts {
