@@ -89,7 +89,7 @@ func (s *Sink) newPlan(r *dissect.Record) *plan {
 		}
 		whole = whole || at.Group && len(wanted[path]) > 0
 	})
-	if !whole { // if the whole group is not already shown
+	if !whole { // no column shows a whole group, so only the named fields are needed
 		p.fields = decode.Fields(names...)
 	}
 	return p
