@@ -10,7 +10,7 @@ import (
 
 // card draws a picture of a match, in the size that sites show for a link.
 func (s *site) card(m *league.Match) []byte {
-	const rows = 6 // players
+	const rows = 6 // maximum number of players
 	var b bytes.Buffer
 	line := func(x, y, size int, color, more, text string) {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="%d" fill="%s"%s>%s</text>`+"\n", x, y, size, color, more, html.EscapeString(text))
@@ -41,7 +41,7 @@ func (s *site) card(m *league.Match) []byte {
 	return b.Bytes()
 }
 
-// short cuts a text that a card has no room for.
+// short cuts a text to the length that fits on a card.
 func short(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"

@@ -13,7 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// functions are those of the templates.
+// functions returns the functions of the templates.
 func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"pair":    func(v *view, of any) pair { return pair{v, of} },
@@ -66,16 +66,17 @@ func (s *site) functions() template.FuncMap {
 	}
 }
 
-// A pair is a page and what a part of it is about.
+// A pair has a page and the value that a part of it shows.
 type pair struct {
 	View  *view
 	Table any
 }
 
-// moment is the link to a moment of a replay, two seconds before it.
+// moment returns the link to a moment of a replay. The link starts two seconds
+// earlier.
 func moment(t float64) string { return "#t=" + strconv.FormatFloat(max(t-2, 0), 'f', 1, 64) }
 
-// none stands for a value that isn't known.
+// none replaces an unknown value.
 const none = "–"
 
 func ratio(n, of int) float64 {
@@ -99,7 +100,7 @@ func optional[T int | float64](n *T) string {
 	return strconv.FormatFloat(float64(*n), 'f', 0, 64)
 }
 
-// skill writes a rating with its deviation.
+// skill formats a rating with its deviation.
 func skill(s *league.Skill) string {
 	if s == nil {
 		return none
@@ -107,7 +108,7 @@ func skill(s *league.Skill) string {
 	return fmt.Sprintf("%.1f ± %.1f", s.Mu, s.Sigma)
 }
 
-// gain writes by how much a match changed a rating.
+// gain formats the change of a rating in a match.
 func gain(p *league.Part) string {
 	if p.Skill == nil {
 		return none
@@ -115,7 +116,7 @@ func gain(p *league.Part) string {
 	return strings.Replace(fmt.Sprintf("%+.1f", p.Skill.Mu-p.Before.Mu), "-", "−", 1)
 }
 
-// last returns the indices of the last matches, the last one first.
+// last returns the indexes of the last n matches, the last one first.
 func (s *site) last(n int) (all []int) {
 	for i := len(s.League.Matches) - 1; i >= 0 && len(all) < n; i-- {
 		all = append(all, i)
@@ -123,7 +124,8 @@ func (s *site) last(n int) (all []int) {
 	return all
 }
 
-// current returns the last season that has matches, or else all time.
+// current returns the last season that has matches. If there is none, it
+// returns the table of all time.
 func (s *site) current() *league.Table {
 	for i := len(s.Seasons) - 2; i >= 0; i-- {
 		if s.Seasons[i].Matches > 0 {
@@ -168,7 +170,7 @@ func partOf(m *league.Match, player int) *league.Part {
 	return &m.Parts[i]
 }
 
-// A rival is a rivalry as one of the two sees it.
+// A rival is a rivalry from the view of one of the two players.
 type rival struct {
 	Other         int
 	Kills, Deaths int
@@ -189,7 +191,7 @@ func (s *site) rivals(player int) (all []rival) {
 	return all
 }
 
-// recordValue writes the value of a record.
+// recordValue formats the value of a record.
 func recordValue(r *league.Record) string {
 	switch r.Kind {
 	case league.LongestOne, league.FirstKill:
@@ -210,11 +212,12 @@ type point struct {
 // A curve is a chart of a player's ratings: the line, and the area of its deviation.
 type curve struct {
 	Line, Area string
-	Points     []point // few enough to be links
+	Points     []point // few enough that each can be a link
 	Low, High  string
 }
 
-// The size of a chart, in units of its own, and how many points can be links.
+// The size of a chart in its own units, and the maximum number of points with
+// links.
 const (
 	chartWidth  = 1000.0
 	chartHeight = 160.0

@@ -1,8 +1,8 @@
-// Not part of the library: package league writes a league as a web site: pages
-// without a server, which load nothing from elsewhere.
+// Not part of the library: package league writes a league as a web site. The
+// pages need no server program and load nothing from other sites.
 //
-// Text from the network is escaped as for a terminal, and html/template escapes it
-// again for its place in a page.
+// Text from the network is escaped as for a terminal. Then html/template
+// escapes it again for its place in a page.
 package league
 
 import (
@@ -34,17 +34,18 @@ var (
 	replay string
 )
 
-// pages are the pages of the whole league, with their names in the list on each.
+// pages are the pages of the whole league, with their names in the menu of each
+// page.
 var pages = [][2]string{
 	{"index", "Table"}, {"matches", "Matches"}, {"players", "Players"}, {"ships", "Ships"}, {"rivalries", "Rivalries"}, {"records", "Records"}, {"seasons", "Seasons"},
 }
 
-// Options say what a site has.
+// Options control the contents of a site.
 type Options struct {
 	Replay bool // matches can be watched
 }
 
-// The folders of a site. All files in them are the site's.
+// The folders of a site. They contain only files of the site.
 const (
 	Matches = "match"
 	Players = "player"
@@ -52,8 +53,9 @@ const (
 	Replays = "replay"
 )
 
-// Write hands the files of a site to put, index.html and league.json last. The data
-// of replays isn't among them: the file [ReplayFile] has what [page.Replay] returns.
+// Write passes the files of a site to put. The last ones are index.html and
+// league.json. It does not write the data of replays: the file [ReplayFile] has
+// the result of [page.Replay].
 func Write(l *league.League, o Options, put func(name string, data []byte) error) error {
 	s := site{League: l, Options: o}
 	if err := s.parse(); err != nil {
@@ -87,21 +89,23 @@ func Write(l *league.League, o Options, put func(name string, data []byte) error
 	return put("league.json", JSON(l))
 }
 
-// MatchPage returns the file of a match's page, with / between folders.
+// MatchPage returns the name of the file with a match's page, with / between
+// folders.
 func MatchPage(m *league.Match) string { return Matches + "/" + m.ID + ".html" }
 
-// CardFile returns the file of a match's card.
+// CardFile returns the name of the file with a match's card.
 func CardFile(m *league.Match) string { return Cards + "/" + m.ID + ".svg" }
 
-// ReplayFile returns the file with the data of a replay, for scripts.
+// ReplayFile returns the name of the file with the data of a replay, which is a
+// script.
 func ReplayFile(name string) string { return Replays + "/" + name + ".js" }
 
-// plain matches the keys of players that can be a file's name. The others get one
-// with a hash. Both begin with a letter and a hyphen, since Windows has names such as
-// con for devices.
+// plain matches keys of players that can be part of a file's name. For other
+// keys the name has a hash. Both names begin with a letter and a hyphen, since
+// names such as con are devices on Windows.
 var plain = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
 
-// PlayerPage returns the file of a player's page.
+// PlayerPage returns the name of the file with a player's page.
 func PlayerPage(p *league.Player) string {
 	if plain.MatchString(p.Key) {
 		return Players + "/p-" + p.Key + ".html"
@@ -110,28 +114,28 @@ func PlayerPage(p *league.Player) string {
 	return Players + "/x-" + hex.EncodeToString(sum[:6]) + ".html"
 }
 
-// A site is being written.
+// A site is a site that is being written.
 type site struct {
 	*league.League
 	Options
 
 	parsed *template.Template
-	pages  []string // of each player
+	pages  []string // name of each player's page
 }
 
-// A view is what a page shows.
+// A view is the data of a page.
 type view struct {
 	*site
 
 	Title string
-	Name  string // of the template
-	Up    string // the way to the site's folder
+	Name  string // name of the template
+	Up    string // relative path to the site's folder
 	M     *league.Match
 	P     *league.Player
-	Index int // of the match or player
+	Index int // index of the match or player
 }
 
-// text escapes what players and hosts may have written.
+// text escapes text that players and hosts may have written.
 func text(v any) string {
 	switch v := v.(type) {
 	case wire.Untrusted:
@@ -150,7 +154,7 @@ func (s *site) parse() (err error) {
 	return err
 }
 
-// page hands over a page.
+// page passes a page to put.
 func (s *site) page(put func(name string, data []byte) error, file, name string, v view) error {
 	var b bytes.Buffer
 	v.Name = name
@@ -160,7 +164,7 @@ func (s *site) page(put func(name string, data []byte) error, file, name string,
 	return put(file, b.Bytes())
 }
 
-// title names a match: its map, and its day.
+// title returns the map and the day of a match.
 func (s *site) title(m *league.Match) string {
 	name := "Match"
 	if m.Detail.Map != "" {
@@ -169,8 +173,8 @@ func (s *site) title(m *league.Match) string {
 	return name + " · " + m.Begin.Format("2 January 2006, 15:04")
 }
 
-// patch returns what the league knows of a match that the data of its replay, which
-// is of one recording, may lack.
+// patch returns facts about a match that the data of its replay may lack. The
+// replay is from one recording, but the league may know more.
 func patch(m *league.Match) template.JS {
 	type player struct {
 		Name    string   `json:"name"`
@@ -195,17 +199,17 @@ func patch(m *league.Match) template.JS {
 		p := &x.Players[i]
 		all.Players = append(all.Players, &player{text(x.NameOf(i)), p.Left, text(p.LeftHow)})
 	}
-	b, err := json.Marshal(all) // with <, > and & as escapes
+	b, err := json.Marshal(all) // escapes <, > and &
 	if err != nil {
-		b = []byte("null") // a time that is no number
+		b = []byte("null") // a time is not a finite number
 	}
-	return template.JS(b) // JSON can't end the element
+	return template.JS(b) // JSON cannot contain the end of the script element
 }
 
-// day writes a time in the league's zone.
+// day formats a date in the league's time zone.
 func day(t time.Time) string { return t.Format("2 Jan 2006, 15:04") }
 
-// kindOf names what a match came to, for a mark of a colour.
+// kindOf returns the kind of a match's result, which decides its colour.
 func kindOf(m *league.Match) string {
 	if m.Ignored != "" {
 		return "ignored"
@@ -213,7 +217,7 @@ func kindOf(m *league.Match) string {
 	return m.Story.Result.Value.String()
 }
 
-// places returns the recordings of a match in words.
+// places describes the recordings of a match.
 func places(m *league.Match) (all []string) {
 	for i := range m.Detail.Places {
 		p := &m.Detail.Places[i]
