@@ -23,12 +23,13 @@ func Commands() []string {
 	return all
 }
 
-// File returns the name of the file that holds the schema of a command in
-// docs/schema.
+// File returns the name of the file in docs/schema with the schema of a
+// command.
 func File(command string) string { return strings.ReplaceAll(command, " --", "-") + ".json" }
 
-// For returns the schema of a command's output, nil if it has none. The
-// catalogue is that of the records; nil stands for that of the game.
+// For returns the schema of a command's output, or nil if it has none. The
+// catalogue defines the records. If it is nil, For uses the catalogue of the
+// original game.
 func For(command string, c *decode.Catalog) *Schema {
 	if c == nil {
 		c = msg.Catalog()
@@ -72,7 +73,7 @@ func opcodes() *Schema {
 	return s
 }
 
-// commands are the outputs that are no records, by the types that they are made of.
+// commands are the outputs other than records, with the types of their objects.
 var commands = []struct {
 	made      reflect.Type
 	name, doc string

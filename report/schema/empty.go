@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Empty returns a line that has every key of the schema and no values, only
-// null. An engine that learns its columns from the first lines of a file knows
-// all of them if this line is the first.
+// Empty returns a line that has every key of the schema with the value null.
+// Some database engines learn the columns from the first lines of a file. With
+// this line first, they know all columns.
 func (s *Schema) Empty() []byte {
 	all := *s
-	if all.Properties["fields"] != nil { // in any message
+	if all.Properties["fields"] != nil { // fields of any message
 		all.Properties = maps.Clone(all.Properties)
 		fields := &Schema{Properties: map[string]*Schema{}}
 		for _, name := range slices.Sorted(maps.Keys(s.Defs)) {
@@ -37,7 +37,7 @@ func (s *Schema) empty() any {
 	return nil
 }
 
-// merge adds the properties of another object, down to the innermost.
+// merge adds the properties of another object, including nested ones.
 func (s *Schema) merge(o *Schema) {
 	for name, p := range o.Properties {
 		have := s.Properties[name]

@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// of returns the schema of a type's encoding by package encoding/json.
+// of returns the schema of a type as package encoding/json encodes it.
 func of(t reflect.Type) *Schema {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -37,7 +37,7 @@ func of(t reflect.Type) *Schema {
 	}
 }
 
-// members adds the columns of a struct in JSON.
+// members adds the JSON columns of a struct.
 func (s *Schema) members(t reflect.Type) {
 	for _, c := range match.Columns(t, match.JSON) {
 		p := of(c.Type)
@@ -57,7 +57,7 @@ func (s *Schema) members(t reflect.Type) {
 			}
 			name = member
 		}
-		if !c.Optional && to.Properties[name] == nil { // a field may hide one of an embedded struct
+		if !c.Optional && to.Properties[name] == nil { // a field may hide a field of an embedded struct
 			to.Required = append(to.Required, name)
 		}
 		to.Properties[name] = p

@@ -1,6 +1,6 @@
 // Not part of the library: package schema describes the JSON of each command as
-// a JSON Schema of draft 2020-12. That of records follows from the table of
-// keys and from the descriptions of the messages.
+// a JSON Schema of draft 2020-12. The schema of records is derived from the
+// table of keys and the descriptions of the messages.
 package schema
 
 import (
@@ -22,7 +22,7 @@ type Schema struct {
 	Title       string             `json:"title,omitempty"`
 	Description string             `json:"description,omitempty"`
 	Ref         string             `json:"$ref,omitempty"`
-	Type        any                `json:"type,omitempty"` // a string, or several
+	Type        any                `json:"type,omitempty"` // a string, or a list of strings
 	Const       any                `json:"const,omitempty"`
 	Enum        []string           `json:"enum,omitempty"`
 	Format      string             `json:"format,omitempty"`
@@ -52,7 +52,7 @@ func (s *Schema) Marshal() ([]byte, error) {
 	return []byte(b.String()), err
 }
 
-// root makes a schema that stands alone.
+// root makes a complete schema document.
 func root(s *Schema, command, description string) *Schema {
 	s.Version = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "bcdissect " + command + " -T json"
@@ -61,8 +61,8 @@ func root(s *Schema, command, description string) *Schema {
 	return s
 }
 
-// defs puts the number of the description into a schema, where a validator does
-// not look for it.
+// defs adds the version of docs/json.md to the definitions of a schema, where
+// validators ignore it.
 func defs(all map[string]*Schema) map[string]*Schema {
 	if all == nil {
 		all = map[string]*Schema{}
@@ -71,8 +71,8 @@ func defs(all map[string]*Schema) map[string]*Schema {
 	return all
 }
 
-// records returns the schema of the lines of records of a catalogue. Those of a
-// capture tell where they are from.
+// records returns the schema of the lines for records of a catalogue. If capture
+// is set, the keys that a record of a capture always has are required.
 func records(c *decode.Catalog, command string, capture bool) *Schema {
 	s := &Schema{Type: "object", Properties: map[string]*Schema{}, Required: []string{"dir"}, Additional: false, Defs: map[string]*Schema{}}
 	if capture {
@@ -84,7 +84,7 @@ func records(c *decode.Catalog, command string, capture bool) *Schema {
 		}
 	}
 	s.Properties["gamespy"].Additional = &Schema{Type: "string"}
-	s.Properties["fields"].Additional = nil // below, for each message
+	s.Properties["fields"].Additional = nil // fields are added below for each message
 
 	name := &Schema{If: &Schema{Required: []string{"name"}}, Then: &Schema{}, Else: &Schema{}}
 	seen := map[string]bool{}
@@ -101,7 +101,7 @@ func records(c *decode.Catalog, command string, capture bool) *Schema {
 		s.define(spec)
 		kind := transport.Type(spec.Code).Kind()
 		if !slices.Contains(transport.Catalog(), spec) {
-			continue // the short form, which any type may have
+			continue // the short form, which can occur with any type
 		}
 		if byKind[kind] == nil {
 			kinds = append(kinds, kind)
@@ -139,7 +139,7 @@ func (s *Schema) add(k *key.Key) {
 	case key.Time:
 		p.Format = "date-time"
 	case key.Word:
-		if k.Offer == nil { // no others occur
+		if k.Offer == nil { // no other values occur
 			p.Enum = k.Words
 		}
 	default:
@@ -151,8 +151,8 @@ func (s *Schema) add(k *key.Key) {
 	at.Properties[name] = p
 }
 
-// fieldsOf is the condition that records with a value under a key have fields
-// of a schema.
+// fieldsOf returns the condition that the fields of records with a value under
+// a key have a schema.
 func fieldsOf(name, value string, fields *Schema) *Schema {
 	return &Schema{
 		If:   &Schema{Properties: map[string]*Schema{name: {Const: value}}, Required: []string{name}},
@@ -162,9 +162,9 @@ func fieldsOf(name, value string, fields *Schema) *Schema {
 
 func ref(s *decode.Spec) *Schema { return &Schema{Ref: "#/$defs/" + s.Name} }
 
-// define adds the fields of a message in all its forms to the definitions.
-// Nothing is required: which fields a message has depends on others, and one
-// that was cut short has but the first.
+// define adds the fields of a message in all its layouts to the definitions. No
+// field is required, since fields depend on others, and a truncated message
+// lacks the last ones.
 func (s *Schema) define(spec *decode.Spec) {
 	d := s.Defs[spec.Name]
 	if d == nil {
