@@ -11,8 +11,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// A junitSuite is the root of a file as Maven's Surefire writes it, which all
-// tools for JUnit read.
+// A junitSuite is the root of a file in the format of Maven Surefire, which all
+// tools for JUnit can read.
 type junitSuite struct {
 	XMLName    xml.Name        `xml:"testsuite"`
 	Name       string          `xml:"name,attr"`
@@ -49,11 +49,11 @@ type junitSkipped struct {
 	Message string `xml:"message,attr"`
 }
 
-// byBaseline says why a failure does not count.
+// byBaseline is the reason that a failure does not count.
 const byBaseline = "accepted by the baseline: "
 
-// JUnit writes a run as XML for CI servers. KNOWN and NOT SEEN are skipped, and so is
-// what a baseline accepts.
+// JUnit writes a run as XML for CI servers. Cases that are KNOWN or NOT SEEN
+// are skipped, and so are failures that a baseline accepts.
 func JUnit(w io.Writer, r *suite.Report) error {
 	s := junitSuite{
 		Name: "conform " + visible(r.Host), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Tests: len(r.Results) + len(r.Findings), Failures: r.Failed(),
@@ -111,7 +111,7 @@ func JUnit(w io.Writer, r *suite.Report) error {
 	return err
 }
 
-// visible returns text without control characters, which XML cannot hold.
+// visible returns text without control characters, which XML does not allow.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {
@@ -121,7 +121,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// lines is visible for several lines.
+// lines is like visible for several lines.
 func lines(s string) string {
 	all := strings.Split(s, "\n")
 	for i := range all {

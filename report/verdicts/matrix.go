@@ -13,10 +13,10 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 )
 
-// mostReport bounds the size of a report that is read.
+// mostReport is the maximum size of a report in bytes.
 const mostReport = 16 << 20
 
-// Read reads the JSON of a run.
+// Read parses the JSON of a run.
 func Read(r io.Reader) (*Report, error) {
 	d := json.NewDecoder(io.LimitReader(r, mostReport))
 	var rep Report
@@ -37,7 +37,8 @@ func Read(r io.Reader) (*Report, error) {
 	return &rep, nil
 }
 
-// byCase returns the cases that have a verdict and that this version knows, by id.
+// byCase returns the cases by ID. It skips cases without a verdict and cases
+// that this version does not know.
 func (r *Report) byCase() map[string]*Case {
 	by, known := map[string]*Case{}, map[string]bool{}
 	for _, k := range suite.Cases() {
@@ -54,21 +55,21 @@ func (r *Report) byCase() map[string]*Case {
 // A server is a column of the matrix.
 type server struct {
 	*Report
-	File          string // its name
+	File          string // name of the file
 	Passed, Tried int
 	by            map[string]*Case
 }
 
-// On returns the verdict on a case, nil if there is none.
+// On returns the verdict on a case, or nil if there is none.
 func (s server) On(id string) *Case { return s.by[id] }
 
-// Matrix writes a web page with several servers side by side. The names are
-// those of the files.
+// Matrix writes a web page that compares several servers. The names are the
+// names of the reports' files.
 func Matrix(w io.Writer, names []string, reports []*Report) error {
 	var m struct {
 		Servers []server
 		Cases   []*suite.Case
-		LeftOut string // says how many entries of the reports are not shown
+		LeftOut string // number of entries in the reports that are not shown, as text
 	}
 	strange := 0
 	for i, r := range reports {
@@ -96,7 +97,7 @@ func Matrix(w io.Writer, names []string, reports []*Report) error {
 	return write(w, "matrix", m)
 }
 
-// class returns the style of a verdict, for those that there are.
+// class returns the CSS class of a verdict, or "" for unknown verdicts.
 func class(verdict any) string {
 	name := fmt.Sprint(verdict)
 	for v := suite.Pass; v <= suite.Known; v++ {

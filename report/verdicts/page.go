@@ -43,7 +43,8 @@ func sum(numbers ...int) (n int) {
 	return n
 }
 
-// mostLines bounds the messages that a page shows of a case.
+// mostLines is the number of messages of a case above which a page shows only
+// some of them.
 const mostLines = 80
 
 type pageLine struct {
@@ -51,10 +52,10 @@ type pageLine struct {
 	Shows bool
 }
 
-// A pageData is a run with what its page shows besides.
+// A pageData is a run with the additional data for its page.
 type pageData struct {
 	*suite.Report
-	Heads   string // of the columns of lines
+	Heads   string // headings of the columns of lines
 	decoded map[int][]string
 }
 
@@ -63,7 +64,7 @@ func Page(w io.Writer, r *suite.Report) error {
 	return write(w, "page", pageData{r, table.New(io.Discard, table.Options{}).Heads(), decodedLines(r)})
 }
 
-// Counts returns how many cases have each verdict.
+// Counts returns a text with the number of cases for each verdict.
 func (p pageData) Counts() string {
 	parts := []string{plural.Count(len(p.Results), "case")}
 	for v := suite.Pass; v <= suite.Known; v++ {
@@ -74,8 +75,8 @@ func (p pageData) Counts() string {
 	return strings.Join(parts, ", ")
 }
 
-// Lines returns the messages that a page shows of a case: those that show it
-// and those around them.
+// Lines returns the messages of a case that a page shows: those that prove the
+// verdict and those near them.
 func (p pageData) Lines(res *suite.Result) (list []pageLine) {
 	shows := map[int]bool{}
 	for _, f := range res.Frames {
@@ -106,7 +107,8 @@ func (p pageData) Lines(res *suite.Result) (list []pageLine) {
 	return list
 }
 
-// decodedLines returns the lines that read shows of the frames of a run.
+// decodedLines returns the lines in the format of read, for each frame of a
+// run.
 func decodedLines(r *suite.Report) map[int][]string {
 	byFrame := map[int][]string{}
 	if len(r.Frames) == 0 {
@@ -114,7 +116,7 @@ func decodedLines(r *suite.Report) map[int][]string {
 	}
 	var b bytes.Buffer
 	sink := table.New(&b, table.Options{Start: r.Frames[0].At})
-	_ = r.Decode(func(rec *dissect.Record) error { // nothing below fails: it is memory
+	_ = r.Decode(func(rec *dissect.Record) error { // cannot fail, since all data is in memory
 		frame := rec.Datagram.Number
 		_ = sink.Record(rec)
 		_ = sink.Flush()

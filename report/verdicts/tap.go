@@ -8,11 +8,12 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// TAP writes a run in the Test Anything Protocol, version 13, which all its readers know. A case that could
-// not be tried is skipped, a documented failure is to do.
+// TAP writes a run in the Test Anything Protocol, version 13, which all its
+// parsers understand. A case that could not be tried is marked SKIP, and a
+// documented failure is marked TODO.
 func TAP(w io.Writer, r *suite.Report) error { return write(w, "tap", r) }
 
-// tapText returns text without the signs that TAP understands.
+// tapText returns text without characters that have a meaning in TAP.
 func tapText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "#", `\#`).Replace(report.Escape(s))
 }

@@ -1,6 +1,6 @@
 // Not part of the library: package verdicts writes the results of the
-// conformance suite: as JSON, TAP and JUnit, as a page, and as a matrix of
-// several servers.
+// conformance suite as JSON, TAP or JUnit, as a page, or as a matrix of several
+// servers.
 package verdicts
 
 import (
@@ -34,13 +34,13 @@ type Report struct {
 	Unneeded []*result.Accepted `json:"unneeded,omitempty"`
 }
 
-// A Line is the JSON of what one direction loses.
+// A Line is the JSON of the loss in one direction.
 type Line struct {
 	measure.Loss
 	Dir string `json:"dir"`
 }
 
-// A Case is the JSON of a case. Without a run it has no verdict.
+// A Case is the JSON of a case. It has no verdict if there was no run.
 type Case struct {
 	ID           string   `json:"id"`
 	Group        string   `json:"group"`
@@ -78,7 +78,7 @@ func caseOf(c *suite.Case) Case {
 	}
 }
 
-// List writes a JSON object a line for each case.
+// List writes a JSON object for each case, one on each line.
 func List(w io.Writer, cases []*suite.Case) error {
 	all := make([]Case, len(cases))
 	for i, c := range cases {
@@ -118,5 +118,5 @@ func Of(r *suite.Report) *Report {
 	return j
 }
 
-// JSON writes a run as one object on a line.
+// JSON writes a run as one object on one line.
 func JSON(w io.Writer, r *suite.Report) error { return ndjson.Write(w, Of(r)) }
