@@ -1,5 +1,6 @@
-// Not part of the library: package kaitai turns the lines of opcodes -T json into a
-// description for Kaitai Struct (https://kaitai.io), which makes parsers from it.
+// Not part of the library: package kaitai converts the lines of opcodes -T json
+// to a description for Kaitai Struct (https://kaitai.io), which makes parsers
+// from it.
 package kaitai
 
 import (
@@ -15,22 +16,23 @@ import (
 	"github.com/bcdissect/bcdissect/report/reference"
 )
 
-// base is what all descriptions share; a test makes its types of kinds from their lines.
+// base is the part that all descriptions have. A test makes its types of kinds
+// from their lines.
 //
 //go:embed base.json
 var base []byte
 
-// An object is a part of a description, in the form of JSON, which is YAML as well.
+// An object is a part of a description in JSON, which is also valid YAML.
 type object = map[string]any
 
 // A writer makes a description.
 type writer struct {
 	types   object
-	kinds   object // types, by the names of kinds
-	species int    // that the tables know
+	kinds   object // types by the names of kinds
+	species int    // number of species in the tables
 }
 
-// New returns the description that the lines of messages and ships amount to.
+// New returns the description for the lines of messages and ships.
 func New(messages []reference.Entry, ships []reference.Ship) (spec map[string]any, err error) {
 	if err := json.Unmarshal(base, &spec); err != nil {
 		return nil, err
@@ -38,14 +40,14 @@ func New(messages []reference.Entry, ships []reference.Ship) (spec map[string]an
 	g := &writer{types: spec["types"].(object), kinds: spec["-kinds"].(object)}
 	spec["instances"] = g.tables(ships)
 	capital := regexp.MustCompile(`([a-z0-9])([A-Z])`)
-	cases, written := object{}, map[string]string{} // types, by the JSON of their fields
+	cases, written := object{}, map[string]string{} // types by the JSON of their fields
 	for i := range 2 * len(messages) {
 		e := &messages[i%len(messages)]
-		if e.Rest != (i < len(messages)) { // first those that stand for the rest
+		if e.Rest != (i < len(messages)) { // first the entries that stand for all other opcodes
 			continue
 		}
-		for _, l := range e.Layouts { // stock first, and OpenBC writes like that unless it has its own
-			fields, _ := json.Marshal(l.Fields) // their type has no value that cannot be encoded
+		for _, l := range e.Layouts { // the layout of the original game comes first, and OpenBC uses it unless it has its own
+			fields, _ := json.Marshal(l.Fields) // cannot fail, since all values of the type can be encoded
 			name := written[string(fields)]
 			if name == "" {
 				name = strings.ToLower(e.Layer + "_" + capital.ReplaceAllString(e.Name, "${1}_$2") + "_" + l.Dialect)
@@ -71,7 +73,7 @@ func (g *writer) tables(ships []reference.Ship) object {
 	all := map[string][]string{}
 	add := func(table string, value any) { all[table] = append(all[table], fmt.Sprint(value)) }
 	for ; len(ships) > 0; g.species++ {
-		s := reference.Ship{} // no class has the number
+		s := reference.Ship{} // no class has this number
 		if g.species == int(ships[0].Species) {
 			s, ships = ships[0], ships[1:]
 		}
@@ -91,18 +93,18 @@ func (g *writer) tables(ships []reference.Ship) object {
 	return tables
 }
 
-// A group is the type of a message, a struct or an element in the making.
+// A group is the unfinished type of a message, a struct or an element.
 type group struct {
 	*writer
-	fields       []reference.Field // of the message
+	fields       []reference.Field // fields of the message
 	ship         string            // expression for the species
-	root, prefix string            // name of the type of the message; of the paths of the type's own fields
+	root, prefix string            // name of the message's type, and prefix of the paths of the type's fields
 	seq          []object
 	instances    object
-	bits         string // expression for what is left of the open byte of bits
+	bits         string // expression for the unread part of the open byte of bits
 }
 
-// group adds the type of the fields whose paths begin with a prefix.
+// group adds the type for the fields whose paths begin with a prefix.
 func (t *group) group(name, prefix string) {
 	g := group{writer: t.writer, fields: t.fields, root: t.root, prefix: prefix, ship: "aux_species", bits: "aux_open"}
 	g.instances = object{"aux_in": object{"value": "_root.aux_first[aux_species] + aux_index"}}
@@ -117,7 +119,8 @@ func (t *group) group(name, prefix string) {
 	t.types[name] = object{"params": params, "seq": g.seq, "instances": g.instances}
 }
 
-// typeOf returns the name of the type of a struct, or of a list's elements.
+// typeOf returns the name of the type for a struct or for the elements of a
+// list.
 func (t *group) typeOf(path string) string {
 	return t.root + "_" + strings.NewReplacer("[].", "_", ".", "_").Replace(path)
 }
@@ -141,7 +144,8 @@ var comparisons = map[string]string{
 	"in": "(%s)", "not_in": "not (%s)",
 }
 
-// terms adds expressions for conditions. A field that a condition is about must be there.
+// terms adds expressions for conditions. An expression also requires that the
+// field in the condition exists.
 func (t *group) terms(all []string, conds []reference.Condition) []string {
 	for _, c := range conds {
 		x := ""
@@ -184,7 +188,7 @@ func (t *group) field(f *reference.Field) {
 		case c.At != f.Path:
 		case c.Op == "more":
 			t.instances["aux_more_"+id] = object{"value": "not _io.eof"}
-		default: // tried apart from the fields around it, since it may fail
+		default: // parsed separately from the fields around it, since it may fail
 			t.seq = append(t.seq, object{"id": "aux_at_" + id, "type": "here(_io.pos)"})
 			a["pos"] = "aux_at_" + id + ".pos"
 			t.instances["aux_fits_"+id] = object{"value": fmt.Sprintf("(%[1]s.size > 0 ? %[1]s.last.aux_end.pos : aux_at_%[1]s.pos) == _io.size", id)}
@@ -205,13 +209,13 @@ func (t *group) field(f *reference.Field) {
 	}
 }
 
-// instance adds a field that takes no place among the others.
+// instance adds a field that is not in the sequence of the other fields.
 func (t *group) instance(a object) {
 	t.instances[a["id"].(string)] = a
 	delete(a, "id")
 }
 
-// add adds a field, and notes what it leaves of the open byte of bits.
+// add adds a field and updates the unread part of the open byte of bits.
 func (t *group) add(a object, kind, rest, prefix string) {
 	id := a["id"].(string)
 	if a["type"] = kind; a["pos"] != nil {
@@ -228,7 +232,7 @@ func (t *group) add(a object, kind, rest, prefix string) {
 	}
 }
 
-// list adds a list, and the type of its elements.
+// list adds a list and the type of its elements.
 func (t *group) list(a object, f *reference.Field) {
 	c, id := f.Count, a["id"].(string)
 	of, index := t.ref(c.Field+c.List+c.First), id+".size"
@@ -252,7 +256,7 @@ func (t *group) list(a object, f *reference.Field) {
 	t.add(a, fmt.Sprintf("%s(%s, %s, %s)", t.typeOf(cmp.Or(f.Like, f.Path)), rest, t.ship, index), rest, f.Path+"[].")
 }
 
-// plain adds a field that has bytes of its own.
+// plain adds a field with its own bytes.
 func (t *group) plain(a object, f *reference.Field) {
 	for _, l := range t.fields {
 		switch c := l.Count; {
@@ -272,7 +276,8 @@ func (t *group) plain(a object, f *reference.Field) {
 	t.seq = append(t.seq, a)
 }
 
-// rules are the expressions for derived fields: of a field, the number of subsystems, and the species.
+// rules are the expressions for derived fields. Their arguments are a field,
+// the number of subsystems, and the species.
 var rules = map[string]string{
 	"class of species":              `%[2]s > 0 ? _root.aux_class[%[3]s] : ""`,
 	"class of object":               `%[2]s > 0 ? _root.aux_class[%[3]s] : ""`,
@@ -282,7 +287,8 @@ var rules = map[string]string{
 	"last position plus offset":     "[_root.base_x + %[1]s.single[0], _root.base_y + %[1]s.single[1], _root.base_z + %[1]s.single[2]]",
 }
 
-// derived adds a field that follows from others, unless that needs more than a message.
+// derived adds a field that is computed from others, unless the computation
+// needs other messages.
 func (t *group) derived(a object, f *reference.Field) {
 	of := cmp.Or(t.ref(f.From.Of), "aux_index")
 	if f.From.Is == "class of species" {
