@@ -1,6 +1,6 @@
 // Not part of the library: package acmi writes matches as flight recordings for
-// Tacview: ACMI 2.2, as text or zipped. One game unit is one metre of a flat
-// world; its x axis points east, its y axis north, and space begins 10 km above
+// Tacview, in ACMI 2.2 as text or zipped. One game unit is one metre of a flat
+// world. Its x axis points east and its y axis north, and z = 0 is 10 km above
 // the ground.
 package acmi
 
@@ -21,13 +21,13 @@ import (
 
 const (
 	ground    = 10_000.0  // altitude of z = 0, in metres
-	perDegree = 111_319.5 // metres of a degree at the equator
+	perDegree = 111_319.5 // metres in a degree at the equator
 )
 
 // WriteZip writes matches as a zipped recording.
 func WriteZip(w io.Writer, all []*match.Match) error {
 	z := zip.NewWriter(w)
-	f, err := z.CreateHeader(&zip.FileHeader{Name: "session.txt.acmi", Method: zip.Deflate}) // without a time
+	f, err := z.CreateHeader(&zip.FileHeader{Name: "session.txt.acmi", Method: zip.Deflate}) // the header has no time
 	if err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func Write(w io.Writer, all []*match.Match) error {
 		}
 		e.write()
 	}
-	return r.w.Flush() // which has the first error
+	return r.w.Flush() // returns the first error
 }
 
-// kind is the kind of an entry. Entries of one moment are written in this
-// order.
+// kind is the kind of an entry. Entries at the same time are written in the
+// order of their kinds.
 type kind uint8
 
 const (
@@ -66,9 +66,9 @@ const (
 	vanishes
 )
 
-// An entry is something that happens at a moment.
+// An entry is an event at a time.
 type entry struct {
-	t     float64 // since the recording begins
+	t     float64 // time since the beginning of the recording
 	kind  kind
 	write func()
 }
@@ -85,17 +85,17 @@ func (r *recording) text(parts ...string) {
 	}
 }
 
-// number formats a number with at most so many decimals.
+// number formats a number with at most decimals decimals.
 func number(x float64, decimals int) string {
 	p := math.Pow10(decimals)
 	x = math.Round(x*p) / p
 	if x == 0 {
-		x = 0 // no negative zero
+		x = 0 // avoids a negative zero
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// collect puts everything that happens in order.
+// collect sorts all events by time.
 func (r *recording) collect(all []*match.Match) {
 	for _, m := range all {
 		if r.begin.IsZero() || m.Origin.Before(r.begin) {
@@ -111,7 +111,7 @@ func (r *recording) collect(all []*match.Match) {
 		for i := range m.Lives {
 			l := &m.Lives[i]
 			if len(l.Track) == 0 {
-				continue // nobody knows where it was
+				continue // the position is unknown
 			}
 			objects++
 			id := strconv.FormatInt(objects, 16)
@@ -150,7 +150,7 @@ func (r *recording) collect(all []*match.Match) {
 	}
 }
 
-// shots adds the targets that ships fire at, when they change.
+// shots adds the targets of ships when they change.
 func (r *recording) shots(m *match.Match, ids []string, add func(t float64, k kind, write func())) {
 	last := map[int]string{}
 	for n := range m.Shots {
@@ -166,8 +166,8 @@ func (r *recording) shots(m *match.Match, ids []string, add func(t float64, k ki
 	}
 }
 
-// head writes the global properties of the recording. It leaves out the
-// creation time.
+// head writes the global properties of the recording. It writes no creation
+// time.
 func (r *recording) head(all []*match.Match) {
 	r.text("FileType=text/acmi/tacview\nFileVersion=2.2\n")
 	r.text("0,ReferenceTime=", r.begin.UTC().Format("2006-01-02T15:04:05.000Z"), "\n")
@@ -178,8 +178,9 @@ func (r *recording) head(all []*match.Match) {
 	}
 }
 
-// value makes text fit to be a value: commas are escaped, and so that nothing
-// else is, backslashes become slashes. Characters that cannot be seen go.
+// value converts text to a value of a property. It escapes commas. It replaces
+// backslashes by slashes, so that nothing else must be escaped, and removes
+// invisible characters.
 func value[T ~string](s T) string {
 	var b strings.Builder
 	for _, c := range s {
@@ -199,7 +200,8 @@ func value[T ~string](s T) string {
 	return b.String()
 }
 
-// colors are those that Tacview knows, by team and else by player.
+// colors are the colours that Tacview knows. A ship has the colour of its team,
+// or else of its player.
 var colors = [...]string{"Blue", "Red", "Green", "Orange", "Violet", "Cyan"}
 
 func (r *recording) appears(m *match.Match, l *match.Life, id string) {
@@ -235,8 +237,8 @@ func (r *recording) sample(l *match.Life, n int, id string) {
 	r.text("\n")
 }
 
-// angles returns roll, pitch and yaw in degrees: yaw clockwise from north, pitch
-// up from the horizon, roll to the right.
+// angles returns roll, pitch and yaw in degrees. Yaw is clockwise from north,
+// pitch is up from the horizon, and roll is to the right.
 func angles(forward, up *[3]float32) (roll, pitch, yaw float64) {
 	const degrees = 180 / math.Pi
 	fx, fy, fz := float64(forward[0]), float64(forward[1]), float64(forward[2])
@@ -250,13 +252,13 @@ func angles(forward, up *[3]float32) (roll, pitch, yaw float64) {
 	if yaw < 0 {
 		yaw += 360
 	}
-	// Level wings would point to the right and have no part of z.
+	// The right vector of level wings is horizontal.
 	flat := math.Hypot(fx, fy)
 	if flat < 1e-6 {
 		return 0, pitch, yaw
 	}
 	rx, ry := fy/flat, -fx/flat
-	// Up of level wings is right x forward.
+	// The up vector of level wings is right x forward.
 	lx, ly, lz := ry*fz, -rx*fz, rx*fy-ry*fx
 	ux, uy, uz := float64(up[0]), float64(up[1]), float64(up[2])
 	return math.Atan2(ux*rx+uy*ry, ux*lx+uy*ly+uz*lz) * degrees, pitch, yaw
