@@ -1,5 +1,5 @@
-// Not part of the library: package histogram renders counts as bars: how often
-// each opcode came, and which dirty flags the ship updates had.
+// Not part of the library: package histogram renders counts as bars: the number
+// of messages with each opcode, and of ship updates with each dirty flag.
 package histogram
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Options say how a histogram looks.
+// Options control how a histogram looks.
 type Options struct {
-	Width int  // columns; 0 for 100
-	Color bool // bars in colour, by ANSI sequences
-	ASCII bool // bars of number signs instead of blocks
+	Width int  // columns, 0 for 100
+	Color bool // draw bars in colour, with ANSI colour sequences
+	ASCII bool // draw bars with number signs instead of blocks
 }
 
 const (
 	defaultWidth = 100
-	leastBar     = 6  // a bar with less room is left out
-	mostBar      = 60 // longer ones say nothing more
+	leastBar     = 6  // minimum width of a bar, narrower ones are not drawn
+	mostBar      = 60 // maximum width of a bar, longer ones are not more readable
 
 	colorOn, colorOff = "\x1b[36m", "\x1b[0m"
 )
@@ -78,12 +78,12 @@ func count(n int64) string { return strconv.FormatInt(n, 10) }
 
 func percent(share float64) string { return string(report.AppendPercent(nil, share)) }
 
-// A plot is rows of cells with a bar each. The first cell stands left, the
-// others right.
+// A plot is a table whose rows end with a bar. The first cell is aligned left,
+// the others right.
 type plot struct {
 	head []string
 	rows [][]string
-	size []int64 // of the bars
+	size []int64 // lengths of the bars
 }
 
 func (p *plot) add(size int64, cells ...string) {
@@ -137,10 +137,10 @@ func cells(dst []byte, row []string, widths []int) []byte {
 	return append(dst, '\n')
 }
 
-// bar appends a bar for n; most fills the room. Any n above 0 gets a visible
-// bar.
+// bar appends a bar for n. A bar for most has the length room. If n is above 0,
+// the bar is at least a visible part of a block.
 func bar(dst []byte, n, most int64, room int, ascii bool) []byte {
-	const whole = 8 // blocks come in eighths
+	const whole = 8 // parts of a block are eighths
 	if ascii {
 		length := max(int((n*int64(room)+most/2)/most), 1)
 		return append(dst, strings.Repeat("#", length)...)
@@ -149,7 +149,7 @@ func bar(dst []byte, n, most int64, room int, ascii bool) []byte {
 	for ; eighths >= whole; eighths -= whole {
 		dst = append(dst, "█"...)
 	}
-	if eighths > 0 { // from U+258F, one eighth, down to U+2589, seven
+	if eighths > 0 { // from U+258F, one eighth, down to U+2589, seven eighths
 		dst = utf8.AppendRune(dst, rune(0x2590-eighths))
 	}
 	return dst
