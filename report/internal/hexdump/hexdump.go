@@ -1,10 +1,10 @@
-// Package hexdump renders bytes in rows of 16, with their offsets and, beside
-// them, the characters of those that are printable ASCII. No other byte reaches
-// a terminal as it is.
+// Package hexdump renders bytes in rows of 16, with their offsets and their
+// printable ASCII characters. It replaces all other characters, so that they do
+// not reach a terminal.
 package hexdump
 
 const (
-	// PerRow is how many bytes a row shows.
+	// PerRow is the number of bytes in a row.
 	PerRow = 16
 	digits = "0123456789abcdef"
 )
@@ -45,7 +45,7 @@ func Append(dst, b []byte, first int, indent string) []byte {
 	return dst
 }
 
-// appendOffset appends an offset with four digits, or as many as it takes.
+// appendOffset appends an offset with at least four digits.
 func appendOffset(dst []byte, n int) []byte {
 	shift := 12
 	for n>>shift > 15 {
@@ -57,14 +57,14 @@ func appendOffset(dst []byte, n int) []byte {
 	return dst
 }
 
-// Columns returns where in a row of Append the digits and the character of one of
-// its bytes stand. The row ends with the character of its last byte.
+// Columns returns the columns of the digits and of the character of byte i in a
+// row of Append. The row ends with the character of its last byte.
 func Columns(row string, i int) (digits, char int) {
 	start := 0
 	for start < len(row) && row[start] == ' ' {
 		start++
 	}
-	for start < len(row) && row[start] != ' ' { // the offset
+	for start < len(row) && row[start] != ' ' { // skips the offset
 		start++
 	}
 	digits = start + 2 + 3*i
