@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	fileAlign    = 0x200  // the smallest that Windows accepts
-	sectionAlign = 0x1000 // a page
+	fileAlign    = 0x200  // the minimum that Windows accepts
+	sectionAlign = 0x1000 // size of a page
 )
 
 // forwarder returns a DLL for 64-bit Intel processors that exports one name and
-// has no code: the loader follows the name to target, "dll.function".
+// has no code. The loader forwards the name to target, in the form
+// "dll.function".
 func forwarder(dll, name, target string) []byte {
 	section := exports(sectionAlign, dll, name, target)
 	headers := &bytes.Buffer{}
-	write(headers, [64]byte{0: 'M', 1: 'Z', 60: 64}) // offset 60: where the PE header begins
+	write(headers, [64]byte{0: 'M', 1: 'Z', 60: 64}) // offset 60 has the offset of the PE header
 	write(headers, [4]byte{'P', 'E'})
 	write(headers, pe.FileHeader{
 		Machine:              pe.IMAGE_FILE_MACHINE_AMD64,
@@ -27,7 +28,7 @@ func forwarder(dll, name, target string) []byte {
 	optional := pe.OptionalHeader64{
 		Magic:                 0x20b, // a 64-bit image
 		SizeOfInitializedData: fileAlign,
-		ImageBase:             0x180000000, // the linkers' usual choice for DLLs
+		ImageBase:             0x180000000, // the default of linkers for DLLs
 		SectionAlignment:      sectionAlign,
 		FileAlignment:         fileAlign,
 		MajorSubsystemVersion: 6, // Windows Vista
@@ -53,15 +54,16 @@ func forwarder(dll, name, target string) []byte {
 	return file
 }
 
-// exports returns the section at address base that maps name to target. An
-// exported address inside the section means that a forwarded name is there.
+// exports returns the section at address base that maps name to target. If an
+// exported address is inside the section, Windows treats it as a forwarded
+// name.
 func exports(base uint32, dll, name, target string) []byte {
 	type directory struct {
 		Flags, Time, Version                uint32
 		Name, Ordinals                      uint32
 		Functions, Names                    uint32 // counts
 		FunctionsAt, NamesAt, NameOrdinalAt uint32
-		FunctionAt, NameAt                  uint32 // the two tables, of one entry each
+		FunctionAt, NameAt                  uint32 // addresses of the two tables, which have one entry each
 		Ordinal                             uint16
 	}
 	texts := base + uint32(binary.Size(directory{}))
@@ -78,7 +80,7 @@ func exports(base uint32, dll, name, target string) []byte {
 	return b.Bytes()
 }
 
-// write appends a value of fixed size, which cannot fail.
+// write appends a value of fixed size. It never fails.
 func write(b *bytes.Buffer, value any) {
 	if err := binary.Write(b, binary.LittleEndian, value); err != nil {
 		panic(err)

@@ -14,19 +14,19 @@ import (
 // mingw is the C compiler for Windows.
 const mingw = "x86_64-w64-mingw32-gcc"
 
-// A build is the engine with its host for a system.
+// A build is the engine and its host program for one system.
 type build struct {
 	folder string
 	env    []string
 	cc     string
 	engine string
-	parts  map[string][]string // what the host consists of: flags of the compiler by file
-	run    []string            // the host
+	parts  map[string][]string // files of the host program, with compiler flags for each
+	run    []string            // command that runs the host program
 }
 
-// tryEngine builds the engine for Wireshark for Windows and for this system, and
-// gives both the datagrams of a capture: their answers must be the same. The host
-// stands for Wireshark and its Lua.
+// tryEngine builds the engine for Wireshark for Windows and for this system. It
+// passes the datagrams of a capture to both and compares their answers. The
+// host program replaces Wireshark and its Lua.
 func tryEngine(env []string, wine, dir string) error {
 	if found, _ := exec.LookPath(mingw); found == "" {
 		log.Printf("the engine for Wireshark is not tried: %s (Debian's package is gcc-mingw-w64-x86-64) is not installed", mingw)
@@ -49,7 +49,7 @@ func tryEngine(env []string, wine, dir string) error {
 	if err != nil {
 		return err
 	}
-	const least = 600 // of 345 datagrams, twice
+	const least = 600 // minimum number of answers for 345 datagrams, each passed twice
 	if n := strings.Count(want, "\n"); n < least {
 		return fmt.Errorf("the engine gives %d answers", n)
 	}
@@ -60,7 +60,8 @@ func tryEngine(env []string, wine, dir string) error {
 	return nil
 }
 
-// answers builds the engine and its host, and returns what the host prints.
+// answers builds the engine and its host program, and returns the output of the
+// host program.
 func (b *build) answers() (string, error) {
 	if err := os.MkdirAll(b.folder, 0o755); err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// keys are what the installer writes to the registry, with a value of each.
+// keys are the registry keys that the installer writes, with one value of each.
 var keys = map[string]string{
 	`HKCU\Software\Classes\.pcap\OpenWithProgids`:                            "bcdissect.capture",
 	`HKCU\Software\Classes\.pcapng\OpenWithProgids`:                          "bcdissect.capture",
@@ -21,8 +21,8 @@ var keys = map[string]string{
 	`HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\bcdissect`:     "QuietUninstallString",
 }
 
-// tryInstaller makes the installer with a program, installs that under wine, and
-// removes it again.
+// tryInstaller makes the installer for a program, runs it under wine, and
+// uninstalls the program again.
 func tryInstaller(env []string, wine, dir, program string) error {
 	if found, _ := exec.LookPath("makensis"); found == "" {
 		log.Print("the installer is not tried: makensis (Debian's package is nsis) is not installed")
@@ -63,7 +63,7 @@ func tryInstaller(env []string, wine, dir, program string) error {
 	); err != nil {
 		return fmt.Errorf("installed: %w", err)
 	}
-	// The uninstaller goes on in a copy of itself.
+	// The uninstaller continues in a copy of itself.
 	if err := quiet(env, wine, filepath.Join(to, "uninstall.exe"), "/S"); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func tryInstaller(env []string, wine, dir, program string) error {
 	return nil
 }
 
-// profile returns the folder of the user in the prefix of wine.
+// profile returns the user's folder in the wine prefix.
 func profile(env []string, wine, dir string) (string, error) {
 	cmd := exec.Command(wine, "cmd", "/c", "echo %USERNAME%")
 	cmd.Env = env
@@ -97,7 +97,7 @@ func profile(env []string, wine, dir string) (string, error) {
 	return filepath.Join(dir, "prefix", "drive_c", "users", strings.TrimSpace(string(out))), err
 }
 
-// there reports as an error which files are missing.
+// there returns an error if a file is missing.
 func there(names ...string) (err error) {
 	for _, name := range names {
 		_, e := os.Stat(name)
@@ -106,7 +106,7 @@ func there(names ...string) (err error) {
 	return err
 }
 
-// registered reports as an error what the registry lacks.
+// registered returns an error if a registry key is missing.
 func registered(env []string, wine string) error {
 	for key, value := range keys {
 		cmd := exec.Command(wine, "reg", "query", key)

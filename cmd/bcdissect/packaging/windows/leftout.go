@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// The list of the tests that are left out: for each its package, its name and the
-// reason.
+// The list of skipped tests, each with its package, its name and the reason.
 //
 //go:embed left-out.txt
 var leftOutText string
 
-// A leftOut is a test that is not run under wine.
+// A leftOut is a test that does not run under wine.
 type leftOut struct{ dir, name, reason string }
 
 var leftOuts = parseLeftOut(leftOutText)
 
-// parseLeftOut reads the list. Lines with # are comments.
+// parseLeftOut parses the list. Lines that begin with # are comments.
 func parseLeftOut(text string) (all []leftOut) {
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -29,7 +28,7 @@ func parseLeftOut(text string) (all []leftOut) {
 	return all
 }
 
-// leftOutOf returns the names of the tests that are left out in a folder.
+// leftOutOf returns the names of the skipped tests in a folder.
 func leftOutOf(dir string) (names []string) {
 	for _, l := range leftOuts {
 		if strings.HasSuffix(dir, "/"+l.dir) {

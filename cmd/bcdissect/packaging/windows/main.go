@@ -1,15 +1,17 @@
-// Command windows runs tests as Windows programs under wine, on Linux. "make
-// windows" calls it. Its arguments are those of "go test", and -- begins the
-// arguments of a further "go test". Arguments before them name what it tries first:
-// -home double-clicks the program on a desktop, and records and opens matches on its
-// page, -engine tries the engine for Wireshark as a DLL, and -installer the installer.
+// Command windows runs tests as Windows programs under wine on Linux. "make
+// windows" runs it. Its arguments are the arguments of "go test". An argument
+// -- begins the arguments of another "go test". The following flags come first.
+// With -home it double-clicks the program on a desktop, and records and opens
+// matches on its page. With -engine it tests the engine for Wireshark as a DLL,
+// and with -installer it tests the installer.
 //
-// Wine 8, the newest in Debian 12, lacks three functions that Go 1.26 uses. A small
-// DLL in a temporary wine prefix adds the first. For the other two, the tests are
-// built with two changed files of the standard library: they take the error of
-// wine for "not supported".
+// Wine 8, the newest version in Debian 12, lacks three functions that Go 1.26
+// uses. A small DLL in a temporary wine prefix adds the first. For the other
+// two, the tests are built with two changed files of the standard library,
+// which treat wine's error as "not supported".
 //
-// The file left-out.txt lists the tests that cannot pass under wine, with reasons.
+// The file left-out.txt lists the tests that cannot pass under wine, with
+// reasons.
 package main
 
 import (
@@ -31,8 +33,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/screen"
 )
 
-// wineEnv holds the wine loader for the programs that "go test" starts by the
-// program itself.
+// wineEnv is the environment variable with the path of the wine loader. It is
+// set for the programs that "go test" starts through this program.
 const wineEnv = "BCDISSECT_WINE"
 
 func main() {
@@ -63,14 +65,14 @@ func run(wine string, args []string) (err error) {
 	defer func() { err = errors.Join(err, removeAll(dir)) }()
 	prefix := filepath.Join(dir, "prefix")
 	env := append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "WINEPREFIX="+prefix, "WINEDEBUG=-all",
-		"WINEDLLOVERRIDES=mscoree,mshtml=") // or wine offers to download .NET and a browser
+		"WINEDLLOVERRIDES=mscoree,mshtml=") // otherwise wine offers to download .NET and a browser
 	overlay, err := overlay(dir)
 	if err != nil {
 		return err
 	}
 	var tags []string
 	if slices.Contains(args, "-home") {
-		tags = []string{"-tags", "web"} // with the page
+		tags = []string{"-tags", "web"} // includes the page
 		end, err := newScreen(&env, dir)
 		if err != nil {
 			return err
@@ -115,7 +117,8 @@ func run(wine string, args []string) (err error) {
 	return tests(append(env, wineEnv+"="+wine), overlay, args)
 }
 
-// removeAll removes the folder of wine, whose services may still write as they end.
+// removeAll removes the folder of wine. It tries again, since wine's services
+// may still write files while they end.
 func removeAll(dir string) (err error) {
 	for range 100 {
 		if err = os.RemoveAll(dir); err == nil {
@@ -126,7 +129,7 @@ func removeAll(dir string) (err error) {
 	return err
 }
 
-// tests runs "go test" for each part of args that -- ends.
+// tests runs "go test" for each part of args, which are separated by --.
 func tests(env []string, overlay string, args []string) (err error) {
 	r := newResults(os.Stdout)
 	for len(args) > 0 {
@@ -141,7 +144,7 @@ func tests(env []string, overlay string, args []string) (err error) {
 	return err
 }
 
-// try builds the program for Windows and shows that it runs.
+// try builds the program for Windows and checks that it runs.
 func try(env []string, wine, overlay, program string, tags ...string) error {
 	args := append([]string{"build", "-overlay", overlay, "-ldflags=-w", "-o", program}, tags...)
 	if err := quiet(env, "go", append(args, "./cmd/bcdissect")...); err != nil {
@@ -156,8 +159,8 @@ func try(env []string, wine, overlay, program string, tags ...string) error {
 	return nil
 }
 
-// ownFolders replaces links in the prefix: wine makes Documents and Desktop those of
-// the user who runs the tests.
+// ownFolders replaces links in the prefix by folders. Wine links Documents and
+// Desktop to the folders of the user who runs the tests.
 func ownFolders(prefix string) error {
 	links, err := filepath.Glob(filepath.Join(prefix, "drive_c", "users", "*", "*"))
 	for _, name := range links {
@@ -170,11 +173,11 @@ func ownFolders(prefix string) error {
 	return err
 }
 
-// newScreen starts a screen for all Windows programs: the first one has wine connect to it,
-// and later ones can choose no other.
+// newScreen starts a screen for all Windows programs. With the first program,
+// wine connects to the screen, and later programs cannot change it.
 func newScreen(env *[]string, dir string) (end func(), err error) {
 	if missing := missing("Xvfb"); missing != "" {
-		return func() {}, nil // tryHome says so
+		return func() {}, nil // tryHome reports it
 	}
 	folder := filepath.Join(dir, "screen")
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -188,7 +191,7 @@ func newScreen(env *[]string, dir string) (end func(), err error) {
 	return s.Close, nil
 }
 
-// missing returns the first of some programs that is not installed.
+// missing returns the first of the programs that is not installed.
 func missing(programs ...string) string {
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -198,7 +201,7 @@ func missing(programs ...string) string {
 	return ""
 }
 
-// tryHome runs the test that opens the program as players do.
+// tryHome runs the test that opens the program by a double click.
 func tryHome(env []string, program string) error {
 	if missing := missing("Xvfb", "xdotool", cmp.Or(os.Getenv("CHROMIUM"), "chromium")); missing != "" {
 		log.Printf("home is not tried: %s is not installed", missing)
@@ -214,8 +217,9 @@ func tryHome(env []string, program string) error {
 }
 
 // keepRunning starts a Windows program that waits until stop is called. Without
-// it, the services of wine would end after one test and start with the next one.
-// They would inherit the output of that test, and "go test" would wait for them.
+// it, wine's services would end after one test and start again with the next.
+// They would inherit the output of that test, and "go test" would wait for
+// them.
 func keepRunning(env []string, wine string) (stop func(), err error) {
 	cmd := exec.Command(wine, "cmd")
 	cmd.Env = env
@@ -227,8 +231,8 @@ func keepRunning(env []string, wine string) (stop func(), err error) {
 		return nil, err
 	}
 	return func() {
-		_ = in.Close() // ends it
-		_ = cmd.Wait() // its status is that of its last command
+		_ = in.Close() // ends the program
+		_ = cmd.Wait() // the exit status is that of the last command in it
 	}, nil
 }
 
@@ -260,7 +264,7 @@ func test(env []string, overlay string, args []string, r *results) error {
 	}
 	readErr := r.read(out)
 	if readErr != nil {
-		_, _ = io.Copy(io.Discard, out) // lets it end
+		_, _ = io.Copy(io.Discard, out) // lets the program end
 	}
 	if err := errors.Join(cmd.Wait(), readErr); err != nil {
 		return fmt.Errorf("go test: %w", err)
@@ -268,8 +272,8 @@ func test(env []string, overlay string, args []string, r *results) error {
 	return nil
 }
 
-// runTest replaces this program by wine with the tests of one package, without
-// those that are left out. "go test" calls it in the folder of the package.
+// runTest replaces this program by wine with the tests of one package, except
+// the skipped ones. "go test" calls it in the folder of the package.
 func runTest(wine string, args []string) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -282,7 +286,7 @@ func runTest(wine string, args []string) error {
 	return syscall.Exec(wine, args, os.Environ())
 }
 
-// An edit replaces a text in a file of the standard library.
+// An edit is a replacement of text in a file of the standard library.
 type edit struct{ file, old, replacement string }
 
 var edits = []edit{
@@ -299,7 +303,7 @@ var edits = []edit{
 }
 
 // overlay writes the edited files to a folder, and returns the name of the file
-// that "go test -overlay" takes.
+// for "go test -overlay".
 func overlay(dir string) (string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -330,7 +334,7 @@ func overlay(dir string) (string, error) {
 	return name, os.WriteFile(name, b, 0o644)
 }
 
-// apply returns the changed text of the file.
+// apply returns the edited text of the file.
 func (e edit) apply(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
 		return "", fmt.Errorf("%s: has this text %d times, not once; adapt the edit to this version of Go: %q", e.file, n, e.old)

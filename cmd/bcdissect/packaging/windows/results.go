@@ -19,11 +19,11 @@ type event struct {
 
 type testKey struct{ pkg, name string }
 
-// results shows the events of "go test -json" as "go test" would, and then lists
-// the tests that did not run.
+// results shows the events of "go test -json" in the format of "go test". At
+// the end it lists the tests that did not run.
 type results struct {
 	out     io.Writer
-	said    map[testKey]string // output of each test that runs
+	said    map[testKey]string // output of each running test
 	passed  int
 	skipped map[string][]testKey // by reason
 }
@@ -50,12 +50,12 @@ func (r *results) event(e event) {
 	case e.Action == "build-output":
 		fmt.Fprintf(r.out, "%s", e.Output)
 	case e.Action == "output" && e.Test == "":
-		if e.Output != "PASS\n" && !strings.HasPrefix(e.Output, "?") { // a package without tests
+		if e.Output != "PASS\n" && !strings.HasPrefix(e.Output, "?") { // not the line of a package without tests
 			fmt.Fprintf(r.out, "%s", e.Output)
 		}
 	case e.Action == "output":
 		r.said[key] += e.Output
-	case e.Test == "" && e.Action == "fail": // also tests that were running
+	case e.Test == "" && e.Action == "fail": // includes tests that were still running
 		for k := range r.said {
 			if k.pkg == e.Package {
 				r.show(k)
@@ -82,7 +82,7 @@ func (r *results) show(key testKey) {
 
 var skipLine = regexp.MustCompile(`(?m)^\s+\w+\.go:\d+: (.*)$`)
 
-// reasonOf returns what a test said when it skipped itself.
+// reasonOf returns the reason in the output of a skipped test.
 func reasonOf(said string) string {
 	if all := skipLine.FindAllStringSubmatch(said, -1); len(all) > 0 {
 		return all[len(all)-1][1]
@@ -90,7 +90,7 @@ func reasonOf(said string) string {
 	return "no reason given"
 }
 
-// summary lists the tests that did not run, by their reasons.
+// summary lists the tests that did not run, grouped by reason.
 func (r *results) summary() {
 	fmt.Fprintf(r.out, "\n%d tests and subtests passed. These skipped themselves:\n", r.passed)
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
@@ -110,7 +110,8 @@ func (r *results) summary() {
 	}
 }
 
-// manyTests with the same reason are counted, not named.
+// manyTests is the number of tests with the same reason from which on only
+// their number is shown.
 const manyTests = 8
 
 // shortName returns the folder of a package.
