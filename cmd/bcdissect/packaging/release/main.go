@@ -1,11 +1,10 @@
-// Command release makes of the programs, manual pages and completions in dist
-// all that a release consists of: an archive for each system, packages for Linux
-// (deb and rpm, with nfpm), an installer for Windows (with makensis), a Homebrew
-// formula, a Scoop manifest and checksums.
-// "make packages" runs it.
+// Command release makes the files of a release from the programs, manual pages
+// and completions in dist. The files are an archive for each system, packages
+// for Linux (deb and rpm, with nfpm), an installer for Windows (with makensis),
+// a Homebrew formula, a Scoop manifest, and checksums. "make packages" runs it.
 //
-// The same programs give the same files, byte for byte: names are sorted, and
-// every time is the one of -time.
+// The same programs give exactly the same files: names are sorted, and -time
+// sets all times.
 package main
 
 import (
@@ -44,11 +43,11 @@ var formulaText string
 
 // A release is one version of the program.
 type release struct {
-	tag     string // as git names the version
-	version string // as packages for Linux compare it
+	tag     string // version in the form of git
+	version string // version in the form that packages for Linux compare
 	time    time.Time
-	nfpm    string // the module that makes those packages
-	nsis    string // the script that makes the installer, "" for none
+	nfpm    string // module that makes the packages for Linux
+	nsis    string // script that makes the installer, empty for none
 	dist    string // folder of the built programs, with man/ and completions/
 	out     string // folder for the packages
 }
@@ -72,7 +71,7 @@ func main() {
 	}
 }
 
-// run works in the folder of the repository.
+// run makes the release. It must run in the folder of the repository.
 func (r *release) run() error {
 	if r.tag == "" || r.version == "" || r.nfpm == "" {
 		return errors.New("-tag, -version and -nfpm are needed")
@@ -90,7 +89,7 @@ func (r *release) run() error {
 	if err := r.linux(platforms); err != nil {
 		return err
 	}
-	sums := map[string]string{} // of the archives, by their platform
+	sums := map[string]string{} // checksums of the archives, by platform
 	for _, p := range platforms {
 		members, err := r.members(p)
 		if err != nil {
@@ -119,7 +118,7 @@ func (r *release) run() error {
 	return r.checksums()
 }
 
-// platforms returns the platforms that were built, as "linux_amd64".
+// platforms returns the platforms that were built, such as "linux_amd64".
 func (r *release) platforms() (all []string, err error) {
 	files, err := filepath.Glob(filepath.Join(r.dist, "bcdissect_*"))
 	if err != nil {
@@ -140,8 +139,8 @@ func (r *release) platforms() (all []string, err error) {
 
 func windows(platform string) bool { return strings.HasPrefix(platform, "windows_") }
 
-// file returns the name of a platform's archive. Those for Windows have no version, so
-// that there is a link to the newest one.
+// file returns the name of a platform's archive. Names for Windows contain no
+// version, so that a link to the newest archive exists.
 func (r *release) file(platform string) string {
 	if windows(platform) {
 		return "bcdissect_" + platform + ".zip"
@@ -157,8 +156,8 @@ func (r *release) number() string { return strings.TrimPrefix(r.tag, "v") }
 
 const authors = "bcdissect authors <bcdissect@users.noreply.github.com>"
 
-// linux makes the packages for Linux. Debian has the manual and changelogs packed,
-// and one changelog in a form of its own.
+// linux makes the packages for Linux. Debian requires a compressed manual and
+// compressed changelogs, one of them in Debian's own format.
 func (r *release) linux(platforms []string) error {
 	folder := filepath.Join(r.dist, "linux")
 	if err := os.RemoveAll(folder); err != nil {
@@ -215,7 +214,8 @@ func (r *release) linux(platforms []string) error {
 	return nil
 }
 
-// engine returns the path of the engine for a platform, "" if it was not built.
+// engine returns the path of the engine for a platform, or "" if it was not
+// built.
 func (r *release) engine(platform string) string {
 	name := "bcdissect-engine.so"
 	if windows(platform) {
@@ -228,8 +228,8 @@ func (r *release) engine(platform string) string {
 	return file
 }
 
-// nfpmConfig returns the configuration of nfpm for a platform: with the engine, if it
-// was built. The engine needs the C library.
+// nfpmConfig returns the configuration of nfpm for a platform. It includes the
+// engine if that was built. The engine needs the C library.
 func (r *release) nfpmConfig(folder, platform string) (string, error) {
 	const config = "cmd/bcdissect/packaging/nfpm.yaml"
 	engine := r.engine(platform)
@@ -248,7 +248,7 @@ func (r *release) nfpmConfig(folder, platform string) (string, error) {
 	return name, os.WriteFile(name, []byte(text), 0o644)
 }
 
-// packed returns bytes as gzip, without name and time.
+// packed compresses bytes with gzip, without name and time.
 func packed(b []byte) ([]byte, error) {
 	var to bytes.Buffer
 	z, err := gzip.NewWriterLevel(&to, gzip.BestCompression)
@@ -262,7 +262,7 @@ func packed(b []byte) ([]byte, error) {
 	return to.Bytes(), err
 }
 
-// installer makes the installer of the files in a platform's archive.
+// installer makes the installer from the files in a platform's archive.
 func (r *release) installer(platform string, members []member) error {
 	folder := filepath.Join(r.dist, "installed", platform)
 	if err := os.RemoveAll(folder); err != nil {
@@ -276,7 +276,7 @@ func (r *release) installer(platform string, members []member) error {
 		if err := os.WriteFile(name, m.data, 0o644); err != nil {
 			return err
 		}
-		if err := os.Chtimes(name, r.time, r.time); err != nil { // the installer keeps it
+		if err := os.Chtimes(name, r.time, r.time); err != nil { // the installer keeps the time
 			return err
 		}
 	}
@@ -289,14 +289,14 @@ func (r *release) installer(platform string, members []member) error {
 	return nil
 }
 
-// relativeLink is a link in Markdown to a file of the repository.
+// relativeLink matches a Markdown link to a file of the repository.
 var relativeLink = regexp.MustCompile(`\]\(([a-zA-Z][^):]*)\)`)
 
-// documents are the files that people read in an archive.
+// documents are the documents in an archive.
 var documents = []string{"README.md", "CHANGELOG.md", "LICENSE"}
 
-// document returns a document as archives have it: its links to other files of the
-// repository lead to the web.
+// document returns a document for archives. Its links to other files of the
+// repository become links to the web.
 func (r *release) document(b []byte) []byte {
 	return relativeLink.ReplaceAll(b, []byte("]("+homepage+"/blob/"+r.tag+"/$1)"))
 }
@@ -314,7 +314,7 @@ func (r *release) members(platform string) (all []member, err error) {
 	if windows(platform) {
 		program, suffix = "bcdissect.exe", ".exe"
 	}
-	from := map[string]string{ // by the name in the archive
+	from := map[string]string{ // by name in the archive
 		program:        filepath.Join(r.dist, "bcdissect_"+platform+suffix),
 		"licences.txt": filepath.Join(r.dist, "licences.txt"),
 	}
@@ -334,7 +334,7 @@ func (r *release) members(platform string) (all []member, err error) {
 		}
 		for _, f := range files {
 			if windows(platform) && path.Ext(f.Name()) != ".ps1" {
-				continue // for shells that Windows has not
+				continue // completions for shells that Windows does not have
 			}
 			from[path.Join(folder, f.Name())] = filepath.Join(r.dist, folder, f.Name())
 		}
@@ -353,7 +353,7 @@ func (r *release) members(platform string) (all []member, err error) {
 		}
 		if windows(platform) {
 			name = path.Join(zipFolder, name)
-			if slices.Contains(documents, file) { // Windows opens text by its extension
+			if slices.Contains(documents, file) { // Windows chooses the program for a text by the extension
 				name = strings.TrimSuffix(name, ".md") + ".txt"
 			}
 		}
@@ -363,8 +363,8 @@ func (r *release) members(platform string) (all []member, err error) {
 	return all, nil
 }
 
-// zipFolder is the folder in archives for Windows, whose programs unpack everything
-// beside the archive.
+// zipFolder is the folder in archives for Windows, where programs unpack all
+// files next to the archive.
 const zipFolder = "bcdissect"
 
 // pack returns an archive.
@@ -410,15 +410,15 @@ func writeZip(w io.Writer, members []member, at time.Time) error {
 	return z.Close()
 }
 
-// url returns where an archive is downloaded from.
+// url returns the URL of an archive.
 func (r *release) url(platform string) string {
 	return homepage + "/releases/download/" + r.tag + "/" + r.file(platform)
 }
 
-// A download is an archive as package managers want to know it.
+// A download has the facts about an archive that package managers need.
 type download struct{ URL, SHA256 string }
 
-// formula writes the Homebrew formula, of those systems that were built.
+// formula writes the Homebrew formula for the systems that were built.
 func (r *release) formula(sums map[string]string) error {
 	t, err := template.New("formula.rb.tmpl").Parse(formulaText)
 	if err != nil {
@@ -426,7 +426,7 @@ func (r *release) formula(sums map[string]string) error {
 	}
 	data := struct {
 		Description, Homepage, Version, Licence string
-		Systems                                 map[string]map[string]download // macos or linux, then arm or intel
+		Systems                                 map[string]map[string]download // indexed by macos or linux, then by arm or intel
 	}{description, homepage, r.number(), licence, map[string]map[string]download{}}
 	for platform, brew := range map[string][2]string{
 		"darwin_amd64": {"macos", "intel"}, "darwin_arm64": {"macos", "arm"},
@@ -448,7 +448,7 @@ func (r *release) formula(sums map[string]string) error {
 	return os.WriteFile(filepath.Join(r.out, "bcdissect.rb"), b.Bytes(), 0o644)
 }
 
-// scoop writes the Scoop manifest, of those systems that were built.
+// scoop writes the Scoop manifest for the systems that were built.
 func (r *release) scoop(sums map[string]string) error {
 	type archive struct {
 		URL  string `json:"url"`
@@ -482,10 +482,10 @@ func (r *release) scoop(sums map[string]string) error {
 
 const checksumFile = "SHA256SUMS"
 
-// checksums writes the checksums of all that is in the folder, in the form that
-// "sha256sum -c" reads.
+// checksums writes the checksums of all files in the folder, in the format of
+// "sha256sum -c".
 func (r *release) checksums() error {
-	files, err := os.ReadDir(r.out) // sorted
+	files, err := os.ReadDir(r.out) // sorted by name
 	if err != nil {
 		return err
 	}
