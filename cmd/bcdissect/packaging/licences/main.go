@@ -1,8 +1,8 @@
-// Command licences writes the texts of the licences of everything that is linked
-// into the program on any of the systems it is released for: of Go's own library
-// and of the modules, in exactly the versions that are linked. One file is for
-// people; the other is Debian's copyright file, which must hold the same texts.
-// "make licence-texts" runs it, in the folder of the repository.
+// Command licences writes the licence texts of all code that is linked into the
+// program on any released system: Go's standard library and the modules, in the
+// versions that are linked. One file is for people. The other is Debian's
+// copyright file, which must contain the same texts. "make licence-texts" runs
+// it in the folder of the repository.
 package main
 
 import (
@@ -67,8 +67,8 @@ func run(text, debian, base string) error {
 	return nil
 }
 
-// linked returns the licences of Go's library and of the modules that a package
-// is linked from, sorted by name.
+// linked returns the licences of Go's standard library and of the modules that
+// a package is linked with, sorted by name.
 func linked(target string, systems []string) ([]licence, error) {
 	goroot, err := output(nil, "env", "GOROOT", "GOVERSION")
 	if err != nil {
@@ -91,7 +91,7 @@ func linked(target string, systems []string) ([]licence, error) {
 		for line := range strings.Lines(list) {
 			f := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 			if len(f) != 3 {
-				continue // a package of Go's library, or of the program itself
+				continue // a package of the standard library, or of the program itself
 			}
 			module, top, folder := f[0], f[1], f[2]
 			if err := collect(all, module, top); err != nil {
@@ -100,7 +100,7 @@ func linked(target string, systems []string) ([]licence, error) {
 			if len(all[module]) == 0 {
 				return nil, fmt.Errorf("%s: no licence in %s", module, top)
 			}
-			for ; len(folder) > len(top); folder = filepath.Dir(folder) { // parts with one of their own
+			for ; len(folder) > len(top); folder = filepath.Dir(folder) { // folders may have their own licence
 				inside, err := filepath.Rel(top, folder)
 				if err != nil {
 					return nil, err
@@ -133,13 +133,14 @@ func output(env []string, args ...string) (string, error) {
 
 var named = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)([.-].*)?$`)
 
-// collect adds the licences in a folder, unless they are known. The holders of one
-// that names none are in the source, and their notices have to be in copies, too.
+// collect adds the licences in a folder that are not yet known. If a licence
+// names no copyright holders, they are in the source, and copies must include
+// their notices.
 func collect(all map[string][]licence, of, folder string) error {
 	if _, known := all[of]; known {
 		return nil
 	}
-	files, err := os.ReadDir(folder) // sorted
+	files, err := os.ReadDir(folder) // sorted by name
 	if err != nil {
 		return err
 	}
@@ -164,16 +165,17 @@ func collect(all map[string][]licence, of, folder string) error {
 	return nil
 }
 
-// gpl begins a licence that names its author, who holds nothing else.
+// gpl is the first line of licences that name their own author, who is not a
+// copyright holder of the module.
 const gpl = "GNU GENERAL PUBLIC LICENSE"
 
-// plain returns a text without bytes that are none.
+// plain converts a text to valid UTF-8 with line ends of LF.
 func plain(b []byte) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "?")
 }
 
-// noticesIn returns the copyright notices in the source of a folder, once each, and an
-// empty line behind them if there are any.
+// noticesIn returns the copyright notices in the source of a folder without
+// duplicates. If there are any, an empty line follows.
 func noticesIn(folder string, files []os.DirEntry) (string, error) {
 	known := map[string]bool{}
 	for _, f := range files {
@@ -194,10 +196,10 @@ func noticesIn(folder string, files []os.DirEntry) (string, error) {
 	return strings.Join(slices.Sorted(maps.Keys(known)), "\n") + "\n\n", nil
 }
 
-// A notice stands in a comment of the source.
+// notice matches a copyright notice in a comment of the source.
 var notice = regexp.MustCompile(`(?m)^[ \t]*(?://|/?\*|;)*[ \t]*Copyright \(c\) (\d{4}.*)$`)
 
-// forPeople returns one text.
+// forPeople returns the text with all licences.
 func forPeople(all []licence) []byte {
 	var b bytes.Buffer
 	b.WriteString("The program is linked from its own code, Go's library, and the modules below, each under its licence.\n")
@@ -213,15 +215,15 @@ var holder = regexp.MustCompile(`(?im)^[ \t]*(?:copyright|\(c\)|©)[ \t:]*(?:\(c
 // holders returns the copyright holders in a text.
 func holders(text string) (all []string) {
 	for _, m := range holder.FindAllStringSubmatch(text, -1) {
-		if h := strings.TrimSpace(m[1]); !strings.ContainsAny(h, "[{") { // a form to be filled in
+		if h := strings.TrimSpace(m[1]); !strings.ContainsAny(h, "[{") { // not a placeholder in a form
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// common lists licences that every Debian system has a copy of. A copyright file
-// must refer to the copy instead of repeating the text.
+// common lists licences that every Debian system contains. A copyright file
+// must refer to them instead of repeating the text.
 var common = []struct {
 	text    *regexp.Regexp
 	replace string
@@ -236,7 +238,7 @@ var common = []struct {
 	},
 }
 
-// forDebian returns stanzas of a copyright file.
+// forDebian returns the paragraphs of Debian's copyright file.
 func forDebian(all []licence) []byte {
 	var b bytes.Buffer
 	for _, l := range all {
