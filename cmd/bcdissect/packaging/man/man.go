@@ -9,8 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
-// With this file the program writes a manual page for each of its commands into
-// the folder that its only argument names.
+// init writes a manual page for each command to the folder in the only
+// argument, if this file is part of the build.
 func init() {
 	root := newRoot(cli.Streams{})
 	root.DisableAutoGenTag = true
