@@ -11,23 +11,23 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// MaxFlights is how many ships a second of [Flights] holds; more are a reason to
-// end it early.
+// MaxFlights is the maximum number of ships in a second of [Flights]. More
+// ships end the second early.
 const MaxFlights = 64
 
-// A Flight is the updates of one ship in a second. Its text is from the network:
-// escape it before a terminal sees it.
+// A Flight is the updates of one ship in a second. Its text comes from the
+// network: escape it for a terminal.
 type Flight struct {
-	Frame   int // of the first update
+	Frame   int // frame of the first update
 	Time    time.Time
-	Src     netip.AddrPort // of the first update from a client, else of the first
+	Src     netip.AddrPort // source of the first update from a client, or if there is none, of the first update
 	Dst     netip.AddrPort
 	Dir     dissect.Dir
 	Client  wire.Untrusted
 	Both    bool // updates came in both directions
 	Several bool // the host sent them to several clients
 	Object  wire.ObjectID
-	Name    wire.Untrusted // of the object, "" if unknown
+	Name    wire.Untrusted // name of the object, "" if unknown
 	Updates int
 
 	State
@@ -35,12 +35,12 @@ type Flight struct {
 	conversation int
 }
 
-// A State is the last sent state of a ship, in this second or before.
+// A State is the last known state of a ship, in this second or before.
 type State struct {
 	Speed  float32
-	Moves  bool    // Speed is known
+	Moves  bool    // whether Speed is known
 	Hull   float32 // condition, 0 to 1
-	Hulled bool    // Hull is known
+	Hulled bool    // whether Hull is known
 }
 
 // A craft is a ship of a host.
@@ -49,13 +49,14 @@ type craft struct {
 	id   wire.ObjectID
 }
 
-// maxCraft bounds the states that are remembered; they begin anew beyond it.
+// maxCraft is the maximum number of remembered states. Beyond it, all are
+// dropped.
 const maxCraft = 16 * MaxFlights
 
 // Flights condenses the updates of ships to one [Flight] for each ship and
-// second. Its zero value is ready to use; its memory is bounded.
+// second. Its zero value is ready to use, and its memory is bounded.
 type Flights struct {
-	Start time.Time // seconds count from it; from the first update if it is zero
+	Start time.Time // Start is the time from which seconds count. If zero, they count from the first update.
 
 	all    []Flight
 	second int64
@@ -63,8 +64,8 @@ type Flights struct {
 	states map[craft]State
 }
 
-// Due reports whether the flights are complete before a record: it is of another
-// second, or there is no more room.
+// Due reports whether the flights must be taken before a record, because the
+// record belongs to another second, or because there is no more room.
 func (f *Flights) Due(r *dissect.Record) bool {
 	if len(f.all) == 0 || r.Datagram == nil {
 		return false
@@ -103,8 +104,8 @@ func (s *Flight) craft() craft {
 	return craft{s.Dst, s.Object}
 }
 
-// Take counts an update of a ship that decodes without a fault or a note. It
-// reports whether the record is one.
+// Take counts an update of a ship that decodes without an error or a note. It
+// reports whether the record is such an update.
 func (f *Flights) Take(r *dissect.Record) bool {
 	m, ok := r.Message.(*msg.StateUpdate)
 	if !ok || r.Status != dissect.StatusOK || len(r.Notes) > 0 || r.Datagram == nil {
@@ -119,7 +120,7 @@ func (f *Flights) Take(r *dissect.Record) bool {
 	s.Several = s.Several || r.Conversation != s.conversation
 	if r.Dir != s.Dir {
 		s.Both = true
-		if r.Dir == dissect.ToHost { // the client that flies the ship
+		if r.Dir == dissect.ToHost { // from the client that flies the ship
 			s.Client, s.Src, s.Dst, s.Dir = r.Client, r.Datagram.Src, r.Datagram.Dst, r.Dir
 		}
 	}

@@ -18,32 +18,33 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Limits of the state of habits. Items beyond them are counted.
+// Limits of the state of habits. Items beyond them are only counted.
 const (
-	maxHabitStreams = 1024    // ships to one receiver
-	maxHabitSent    = 1 << 16 // reliable messages that may be sent again, and as many that came before
+	maxHabitStreams = 1024    // streams of updates: a ship to one receiver
+	maxHabitSent    = 1 << 16 // reliable messages that may be retransmitted, and as many that came before
 	maxHabitFrames  = 1 << 16 // messages that may be passed on, and as many that came before
-	maxHabitJoins   = 4096    // clients
+	maxHabitJoins   = 4096    // clients that join
 	maxHabitHosts   = 256
-	maxHabitPlayers = 256 // of a host
+	maxHabitPlayers = 256 // players of a host
 )
 
-// A Figure is one measured number and the known one of the stock game.
+// A Figure is a measured number and the known number of the stock game.
 type Figure struct {
 	Group string         `json:"group"` // datagrams, retransmissions, updates, joins, copies or blocks
 	Name  wire.Untrusted `json:"name"`
-	Unit  string         `json:"unit,omitempty"` // of Median, Min and Max: ms, messages, bytes or copies
-	N     int64          `json:"n"`              // how many were measured
+	Unit  string         `json:"unit,omitempty"` // unit of Median, Min and Max: ms, messages, bytes or copies
+	N     int64          `json:"n"`              // number of measurements
 
 	Median, Min, Max float64
 	Values           string `json:"values,omitempty"` // a distribution or a set
-	Known            string `json:"known,omitempty"`  // of the stock game
-	Source           string `json:"source,omitempty"` // of Known: the game's code, its scripts, recordings of the stock game
-	Frames           []int  `json:"frames"`           // behind the figure: both frames of an interval, the first of a set, the one with the most
+	Known            string `json:"known,omitempty"`  // value of the stock game
+	Source           string `json:"source,omitempty"` // source of Known: the game's code, its scripts, or recordings of the stock game
+	Frames           []int  `json:"frames"`           // evidence: both frames of an interval, the first frame of a set, or the frame with the maximum
 }
 
-// Habits measures a host and its clients where the numbers of the stock game are
-// known. Its zero value is ready to use. It is not safe for concurrent use.
+// Habits measures a host and its clients and compares them with known numbers
+// of the stock game. Its zero value is ready to use. It is not safe for
+// concurrent use.
 type Habits struct {
 	datagrams [2]perDatagram
 	sent      recent[sentKey, *sending]
@@ -52,20 +53,20 @@ type Habits struct {
 	joins     map[netip.AddrPort]*join
 	steps     [len(joinSteps)]interval
 	hosts     map[netip.AddrPort]*crowd
-	originals recent[int, moment] // of clients' messages, by their frames
+	originals recent[int, moment] // clients' messages, by their frames
 	copies    map[decode.Opcode]*copies
 	blocks    map[blockKey]map[uint8]*firstOf
 	cycles    map[string]string // known start indices, by class
 
-	GivenUp int64 // streams, messages and clients beyond the limits
-	Missing int64 // numbers that the capture lacks
-	Hole    int   // the first frame behind some of them
+	GivenUp int64 // number of streams, messages and clients beyond the limits
+	Missing int64 // sequence numbers that are not in the capture
+	Hole    int   // frame after the first gap of such numbers
 }
 
 // A crowd is the clients in a host's game.
 type crowd struct {
 	members map[netip.AddrPort]*member
-	reached int // those to whom the capture holds messages since then
+	reached int // clients to which the capture has messages since they entered
 }
 
 // member returns a client in the game, or nil.
@@ -76,7 +77,8 @@ func (c *crowd) member(client netip.AddrPort) *member {
 	return c.members[client]
 }
 
-// leave takes a client out of the game. Copies for it may still be on their way.
+// leave removes a client from the game. Copies for it may still be on their
+// way.
 func (c *crowd) leave(client netip.AddrPort) {
 	m := c.member(client)
 	if m == nil || m.left {
@@ -89,12 +91,12 @@ func (c *crowd) leave(client netip.AddrPort) {
 
 // A member is a client in the game.
 type member struct {
-	frame   int  // in which it entered
-	reached bool // the capture holds messages to it since then
+	frame   int  // frame in which it entered
+	reached bool // the capture has messages to it since then
 	left    bool
 }
 
-// recent holds at least the latest values that were put into it.
+// recent keeps at least the latest values that were added.
 type recent[K comparable, V any] struct{ now, before map[K]V }
 
 func (r *recent[K, V]) get(k K) (v V, ok bool) {
@@ -104,7 +106,7 @@ func (r *recent[K, V]) get(k K) (v V, ok bool) {
 	return v, ok
 }
 
-// put adds a value. At most twice as many are held as the limit says.
+// put adds a value. It keeps at most twice the limit.
 func (r *recent[K, V]) put(k K, v V, limit int) {
 	if r.now == nil || len(r.now) >= limit {
 		r.now, r.before = map[K]V{}, r.now
@@ -116,11 +118,11 @@ func (r *recent[K, V]) put(k K, v V, limit int) {
 type perDatagram struct {
 	n        int64
 	counts   [256]int64
-	messages int // of the present datagram
+	messages int // number of messages in the current datagram
 	frame    int
-	most     int // and its frame
+	most     int // largest number of messages in a datagram, and its frame
 	mostAt   int
-	seen     int64 // datagrams, those included that the capture cut
+	seen     int64 // number of datagrams, including those truncated by the capture
 	largest  int
 	largeAt  int
 }
@@ -133,16 +135,16 @@ type sentKey struct {
 type sending struct {
 	at    moment
 	frame int
-	times int // 0 if not known
+	times int // how many times, 0 if unknown
 }
 
 type resendKey struct {
-	dir   dissect.Dir // hosts and clients have timers of their own
-	fixed bool        // connects and disconnects
-	times int         // how many times it had been sent
+	dir   dissect.Dir // hosts and clients have different timers
+	fixed bool        // connects and disconnects, whose interval is fixed
+	times int         // how many times it had been sent before
 }
 
-// made returns the value of a key, a new one if there is none.
+// made returns the value of a key. If there is none, it adds a new one.
 func made[K comparable, V any](values map[K]*V, key K) *V {
 	v := values[key]
 	if v == nil {
@@ -152,7 +154,7 @@ func made[K comparable, V any](values map[K]*V, key K) *V {
 	return v
 }
 
-// An interval is a distribution of times with the frames of the longest.
+// An interval is a distribution of times, with the frames of the longest one.
 type interval struct {
 	spread
 	first, longest [2]int
@@ -173,15 +175,15 @@ type shipKey struct {
 	ship     wire.ObjectID
 }
 
-// updates are those of a ship to one receiver.
+// updates are the updates of a ship to one receiver.
 type updates struct {
 	name     wire.Untrusted
 	to       wire.Untrusted
 	dir      dissect.Dir
 	before   moment
 	frame    int
-	join     *join // of the client when it came
-	owner    bool  // it goes to the ship's owner
+	join     *join // the client's join at the time of the last update
+	owner    bool  // the receiver is the ship's owner
 	idle     bool
 	cloaked  bool
 	all      interval
@@ -189,11 +191,12 @@ type updates struct {
 	cloaking interval
 }
 
-// joinSteps are the steps of a join, with the known time from the one before.
+// joinSteps are the steps of a join, with the known time since the previous
+// step.
 var joinSteps = [...]struct {
 	name, known string
 	from        dissect.Dir
-	op          decode.Opcode // of the message; the first step is a connect
+	op          decode.Opcode // opcode of the message. The first step is a connect and has none.
 }{
 	{name: "accept after connect", known: "about 2 ms, with the first request", from: dissect.FromHost},
 	{"first checksum request after accept", "the same datagram", dissect.FromHost, msg.OpChecksumRequest},
@@ -209,10 +212,10 @@ type join struct {
 	frame int
 }
 
-// copies are those of an opcode's messages.
+// copies are the copies of messages with the same opcode.
 type copies struct {
-	originals, others  int64 // of other players, at the time of the originals
-	copies, own, later int64 // to those, to the author, and to anybody later
+	originals, others  int64 // number of originals, and sum of the other players at the times of the originals
+	copies, own, later int64 // copies to these players, to the author, and to players who came later
 	first              []int
 	relay              decode.Relay
 	name               string
@@ -223,13 +226,13 @@ type blockKey struct {
 	to    receiver
 }
 
-// A receiver is who gets a subsystem block.
+// A receiver is the kind of client or host that gets a subsystem block.
 type receiver uint8
 
 const (
-	ofOwner  receiver = iota // the ship's owner, from the host
+	ofOwner  receiver = iota // the ship's owner, which gets it from the host
 	ofOthers                 // other clients
-	ofHost                   // the host, which gets none in the stock game
+	ofHost                   // the host, which gets no blocks in the stock game
 )
 
 type firstOf struct {
@@ -238,7 +241,7 @@ type firstOf struct {
 }
 
 // cycleOf returns the start indices of the blocks that the stock host sends to
-// the owner of a ship, over and over.
+// the owner of a ship, in a cycle.
 func cycleOf(c *ship.Class) string {
 	at := max(0, slices.Index(c.OwnCycle, c.OwnRepeat))
 	var text strings.Builder
@@ -257,10 +260,10 @@ func cycleOf(c *ship.Class) string {
 	return cmp.Or(text.String(), "-")
 }
 
-// Close does nothing: it is there for a sink.
+// Close does nothing. It exists so that Habits is a sink.
 func (h *Habits) Close() error { return nil }
 
-// Record takes a record. It is borrowed until the call returns.
+// Record measures a record. It is borrowed until the call returns.
 func (h *Habits) Record(r *dissect.Record) error {
 	if h.resends == nil {
 		h.resends = map[resendKey]*interval{}
@@ -272,14 +275,14 @@ func (h *Habits) Record(r *dissect.Record) error {
 	switch {
 	case r.Datagram == nil || r.Dir == dissect.DirUnknown || r.DoubleOf > 0:
 		return nil
-	case r.Cut: // its size is known
+	case r.Cut: // only its size is known
 		h.datagram(r)
 		return nil
 	case r.Kind != dissect.KindMessage && r.Kind != dissect.KindPayload:
 		return nil
 	}
 	at := moment{packet.Nanos(r.Time), !r.Time.IsZero()}
-	if r.Datagram.Form.Whole() { // other logs mix clients, or hold no transport
+	if r.Datagram.Form.Whole() { // other forms of logs mix clients or lack transport messages
 		h.datagram(r)
 		h.resend(r, at)
 		if r.Repeat || r.Status == dissect.StatusDuplicate {
@@ -298,7 +301,7 @@ func (h *Habits) Record(r *dissect.Record) error {
 	return nil
 }
 
-// datagram counts a message of a datagram.
+// datagram counts a message in a datagram.
 func (h *Habits) datagram(r *dissect.Record) {
 	d := &h.datagrams[side(r.Dir)]
 	if d.frame != r.Datagram.Number {
@@ -313,12 +316,12 @@ func (h *Habits) datagram(r *dissect.Record) {
 			d.largest, d.largeAt = size, d.frame
 		}
 	}
-	if !r.Datagram.Truncated() { // its other messages are not known
+	if !r.Datagram.Truncated() { // the number of messages in a truncated datagram is unknown
 		d.messages++
 	}
 }
 
-// finish counts the present datagram.
+// finish counts the current datagram.
 func (d *perDatagram) finish() {
 	if d.messages == 0 {
 		return
@@ -331,7 +334,7 @@ func (d *perDatagram) finish() {
 	d.messages = 0
 }
 
-// resend measures the time between a reliable message and its repetition.
+// resend measures the time between a reliable message and its retransmission.
 func (h *Habits) resend(r *dissect.Record, at moment) {
 	head := &r.Transport
 	if !head.HasSeq || !head.Reliable || head.Type == transport.Acknowledge || r.Keepalive() {
@@ -345,7 +348,7 @@ func (h *Habits) resend(r *dissect.Record, at moment) {
 	s, known := h.sent.get(k)
 	if !known || !r.Repeat {
 		times := 1
-		if r.Late || r.Repeat { // it may be a repetition itself
+		if r.Late || r.Repeat { // it may itself be a retransmission
 			times = 0
 		}
 		if r.Repeat {
@@ -364,7 +367,7 @@ func (h *Habits) resend(r *dissect.Record, at moment) {
 	s.at, s.frame, s.times = at, r.Datagram.Number, s.times+1
 }
 
-// miss counts the numbers that the capture lacks.
+// miss counts sequence numbers that are not in the capture.
 func (h *Habits) miss(r *dissect.Record) {
 	if r.Gap > 0 && h.Hole == 0 {
 		h.Hole = r.Datagram.Number
@@ -409,7 +412,7 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 		s.op == msg.OpChecksumRequest && (!requested || request.Round != 0):
 		return
 	}
-	if r.Late { // it may be a repetition without its original
+	if r.Late { // it may be a retransmission whose original is missing
 		at.known = false
 	}
 	if ns, ok := at.since(j.at); ok {
@@ -418,7 +421,7 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 	j.step, j.at, j.frame = j.step+1, at, r.Datagram.Number
 }
 
-// enter counts a client among those in the game.
+// enter adds a client to the game.
 func (h *Habits) enter(host, client netip.AddrPort, frame int) {
 	in := h.hosts[host]
 	if m := in.member(client); m != nil && !m.left {
@@ -448,7 +451,7 @@ func (h *Habits) passedOn(r *dissect.Record, at moment) {
 		c.relay, c.name = r.Spec.Relay, r.Spec.Name
 	}
 	if r.Dir == dissect.ToHost {
-		if !r.Late { // or the copies may have come before it
+		if !r.Late { // if it is late, its copies may have come before it
 			h.original(r, c, at)
 		}
 		return
@@ -473,12 +476,12 @@ func (h *Habits) passedOn(r *dissect.Record, at moment) {
 	}
 }
 
-// atOnce is how long after its original a copy comes at most. Those that come
-// later answer a request, or tell a player who joined.
+// atOnce is how long after its original a copy comes at most. Later ones answer
+// a request, or go to a player who has joined.
 const atOnce = time.Second
 
-// original counts a message of a client if the capture can tell who gets a copy:
-// it holds messages to another player.
+// original counts a client's message if the capture can show who gets a copy:
+// it needs messages to another player.
 func (h *Habits) original(r *dissect.Record, c *copies, at moment) {
 	in := h.hosts[r.Dst]
 	if in == nil {
@@ -499,7 +502,7 @@ func (h *Habits) original(r *dissect.Record, c *copies, at moment) {
 	}
 }
 
-// block counts the subsystems of a ship update by where they begin.
+// block counts the subsystems of a ship update by their start index.
 func (h *Habits) block(r *dissect.Record, m *msg.StateUpdate, owner bool) {
 	k := blockKey{m.Class.Name, ofOthers}
 	switch {
@@ -549,11 +552,11 @@ func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
 	}
 	u.owner = u.owner || owner
 	if m.Flags&msg.DirtyCloak != 0 {
-		u.cloaked = m.Cloak != (r.Layout == decode.OpenBC) // which sends the opposite
+		u.cloaked = m.Cloak != (r.Layout == decode.OpenBC) // OpenBC sends the inverted bit
 	}
 	if ns, ok := at.since(u.before); ok {
 		u.all.take(ns, u.frame, r.Datagram.Number)
-		if idle && u.idle && !u.owner { // who is told of subsystems alone
+		if idle && u.idle && !u.owner { // other players, who are sent only subsystems
 			u.resting.take(ns, u.frame, r.Datagram.Number)
 		}
 		if u.cloaked {
@@ -563,8 +566,8 @@ func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
 	u.before, u.frame, u.idle = at, r.Datagram.Number, idle
 }
 
-// owns reports whether the receiver of an update is the owner of the ship. A
-// block without power settings is for the owner, too.
+// owns reports whether the receiver of an update owns the ship. A block without
+// power settings is also for the owner.
 func owns(r *dissect.Record, m *msg.StateUpdate) bool {
 	if slot, ok := m.Object.Slot(); ok && r.Player != nil && r.Player.Slot >= 0 {
 		return r.Player.Slot == slot
@@ -621,7 +624,7 @@ func (d *perDatagram) figures(way string) (all []Figure) {
 	return all
 }
 
-// shares returns the figure of the messages in a datagram.
+// shares returns the figure of the number of messages in a datagram.
 func (d *perDatagram) shares(way string) Figure {
 	share := func(n int64) string { return fmt.Sprintf("%.0f %%", float64(n)*100/float64(d.n)) }
 	more := d.n - d.counts[1] - d.counts[2] - d.counts[3]
@@ -694,7 +697,7 @@ func (h *Habits) updateFigures() (all []Figure) {
 			known = "about 100 ms"
 		} else if to := u.to; to != "" {
 			name += " to " + to
-		} else if k.dst.Addr().IsUnspecified() { // of a log, which tells clients apart by number
+		} else if k.dst.Addr().IsUnspecified() { // logs lack addresses and identify clients by number
 			name += wire.Untrusted(fmt.Sprintf(" to client %d, address unknown", k.dst.Port()))
 		} else {
 			name += wire.Untrusted(" to " + k.dst.String())

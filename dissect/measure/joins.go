@@ -16,21 +16,21 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Join is how one client joined a game, from its connect to the game.
+// A Join is one client's way into a game, from its connect on.
 type Join struct {
 	Host    netip.AddrPort `json:"host"`
 	Client  netip.AddrPort `json:"client"`
 	Name    wire.Untrusted `json:"name,omitempty"`
 	InGame  bool           `json:"in_game"`
-	Stopped string         `json:"stopped,omitempty"`  // why the client is not in the game; may hold text from the network
-	Left    int            `json:"left_out,omitempty"` // steps between the last two, beyond the limit
+	Stopped string         `json:"stopped,omitempty"`  // why the client is not in the game. It may contain text from the network.
+	Left    int            `json:"left_out,omitempty"` // number of dropped steps before the last one, beyond the limit
 	Steps   []Step
 
 	ended bool
 	short bool
-	heard instant // of the host
-	again int     // datagrams of the client since, other than acknowledgements
-	spoke instant // the last of these
+	heard instant // when the host last sent something
+	again int     // datagrams of the client since then, except acknowledgements
+	spoke instant // when the last of these was sent
 }
 
 // A Step is a message of a join.
@@ -38,21 +38,21 @@ type Step struct {
 	Time     time.Time
 	Frame    int `json:"frame"`
 	FromHost bool
-	Text     string `json:"text"`              // may hold text from the network
-	Repeats  int    `json:"repeats,omitempty"` // times that it was sent again
+	Text     string `json:"text"`              // may contain text from the network
+	Repeats  int    `json:"repeats,omitempty"` // number of retransmissions
 
 	kind stepKind
 	at   instant
 }
 
-// After returns the time from the first step to another one. The capture's clock
-// may have jumped in between.
+// After returns the time from the first step to another step. The capture's
+// clock may have jumped in between.
 func (j *Join) After(s *Step) time.Duration { return s.at.since(j.Steps[0].at) }
 
 // Took returns the time from the first step to the last one.
 func (j *Join) Took() time.Duration { return j.After(&j.Steps[len(j.Steps)-1]) }
 
-// A stepKind is the place of a step in a join.
+// A stepKind is the position of a step in a join.
 type stepKind uint8
 
 const (
@@ -67,12 +67,13 @@ const (
 	stepEnd
 )
 
-// stepKinds are the places of game messages; others have none.
+// stepKinds are the positions of game messages. Other messages have none.
 var stepKinds = [256]stepKind{
 	decode.StepAsk: stepRequest, decode.StepAnswer: stepAnswer, decode.StepLoad: stepLoad, decode.StepReady: stepReady, decode.StepEnter: stepRules,
 }
 
-// lacking says who does not take the next step, by the last one; %s is its text.
+// lacking has, for each last step, a text that tells which next step is missing
+// and from whom. %s is the step's text.
 var lacking = [...]string{
 	stepConnect: "the host does not answer the connect",
 	stepAccept:  "the host does not ask for the client's files",
@@ -91,20 +92,21 @@ const (
 	maxSteps = 64
 )
 
-// Times of the stock game, see package arq.
+// Timers of the stock game, see package arq.
 const (
-	soon   = arq.FirstInterval                                        // after a step nobody is late: whoever lost it sends it again then
-	silent = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // without a word to a client that spoke: it has sent its messages again twice
-	leap   = arq.KeepaliveAfter                                       // the longest pause that counts: nobody is silent for longer, so the clock was set
+	soon   = arq.FirstInterval                                        // shortly after a step, a missing next step is normal, since a lost message is only then retransmitted
+	silent = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // how long a host is silent towards an active client before it counts as silent. By then, the client has retransmitted its messages twice.
+	leap   = arq.KeepaliveAfter                                       // longest pause that counts. No side is silent for longer, so a longer pause means that the clock was set.
 )
 
-// An instant is a time by the capture's clock, without what was skipped of it.
+// An instant is a time of the capture's clock, and how much of the clock's time
+// was skipped before it.
 type instant struct {
 	time    time.Time
 	skipped time.Duration
 }
 
-// since returns the time since an earlier instant, with all that was skipped.
+// since returns the time since an earlier instant, including the skipped time.
 func (t instant) since(o instant) time.Duration {
 	return packet.Sum(t.time.Sub(o.time), t.skipped-o.skipped)
 }
@@ -112,7 +114,7 @@ func (t instant) since(o instant) time.Duration {
 // Joins finds the joins in a capture. It is a sink of records.
 type Joins struct {
 	All    []*Join
-	Passed int // joins beyond the limit
+	Passed int // number of joins beyond the limit
 	open   map[pair]*Join
 	clock  packet.Clock
 	now    instant
@@ -159,12 +161,12 @@ func (js *Joins) Record(r *dissect.Record) error {
 	return nil
 }
 
-// connects reports whether a record is a client's wish to be let in.
+// connects reports whether a record is a client's connect.
 func connects(r *dissect.Record) bool {
 	return r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect
 }
 
-// hear notes who spoke last.
+// hear notes which side last sent something.
 func (j *Join) hear(r *dissect.Record, now instant) {
 	switch {
 	case r.Dir == dissect.FromHost:
@@ -175,13 +177,13 @@ func (j *Join) hear(r *dissect.Record, now instant) {
 	}
 }
 
-// Close tells of each join where it stopped.
+// Close completes the joins that have not ended.
 func (js *Joins) Close() error {
 	for _, j := range js.All {
 		last := &j.Steps[len(j.Steps)-1]
 		switch {
 		case j.InGame:
-		case j.heard.time.IsZero() && len(j.Steps) > 1: // the client went on, so the host did, too
+		case j.heard.time.IsZero() && len(j.Steps) > 1: // the client went on, so the host did as well
 			j.Stopped = "the capture holds no message of the host"
 			if last.kind == stepEnd {
 				j.Stopped = last.Text + "; " + j.Stopped
@@ -196,7 +198,8 @@ func (js *Joins) Close() error {
 	return nil
 }
 
-// waiting reports whether a connect without a number repeats that of the join.
+// waiting reports whether a connect without a number repeats the join's
+// connect.
 func (j *Join) waiting(short bool) bool {
 	return short == j.short && len(j.Steps) > 0 && j.Steps[len(j.Steps)-1].kind <= stepAccept
 }
@@ -216,7 +219,7 @@ func (j *Join) take(r *dissect.Record, now instant) {
 		}
 		return
 	}
-	if len(j.Steps) == maxSteps { // the last one tells where it stopped
+	if len(j.Steps) == maxSteps { // keep the last one, which tells where the join stopped
 		j.Steps = j.Steps[:maxSteps-1]
 		j.Left++
 	}
@@ -227,7 +230,8 @@ func (j *Join) take(r *dissect.Record, now instant) {
 	}
 }
 
-// read names the message of a record; ok is false if it is none of a join.
+// read names the message of a record. If the message does not belong to a join,
+// ok is false.
 func (s *Step) read(r *dissect.Record) (ok bool) {
 	switch m := r.Message.(type) {
 	case *transport.Accept:
@@ -272,13 +276,14 @@ func (s *Step) readType(r *dissect.Record) (ok bool) {
 	return false
 }
 
-// set sets what the step is.
+// set sets the kind and the text of the step.
 func (s *Step) set(kind stepKind, format string, args ...any) bool {
 	s.kind, s.Text = kind, fmt.Sprintf(format, args...)
 	return true
 }
 
-// waits returns the next step of a stopped join, and who does not take it.
+// waits returns the missing next step of a stopped join, with the side that
+// should take it.
 func (j *Join) waits() string {
 	last := &j.Steps[len(j.Steps)-1]
 	if last.FromHost && j.again > 1 && j.spoke.time.Sub(j.heard.time) > silent {

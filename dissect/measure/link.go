@@ -8,23 +8,23 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// link holds the counts and the state of one direction.
+// link has the counts and the state of one direction.
 type link struct {
-	Link // counts; names and computed values stay empty
+	Link // counts. The names and computed values stay empty.
 
 	spaces    [2]space
-	gaps      *gaps // nil without any
-	answered  int64 // when the latest of the game's messages that were acknowledged was sent
+	gaps      *gaps // nil while there are no gaps
+	answered  int64 // when the latest acknowledged game message was sent
 	rtt       spread
 	slowest   moment // when the message with the longest round trip was sent
 	rates     rates
-	last      moment // datagram
-	keepalive moment // the last one
-	spacing   mean   // of keepalives
+	last      moment // time of the last datagram
+	keepalive moment // time of the last keepalive
+	spacing   mean   // time between keepalives
 	lap       lap
 }
 
-// lap holds the counts of the current lap.
+// lap has the counts of the current lap.
 type lap struct {
 	before    Lap // the link's counts when the lap began
 	rtt       mean
@@ -48,10 +48,10 @@ func (l *link) endLap() Lap {
 	return out
 }
 
-// mean adds up times.
+// mean sums times.
 type mean struct {
 	n   int64
-	sum float64 // nanoseconds; hostile times would overflow an integer
+	sum float64 // in nanoseconds. An integer could overflow by hostile times.
 }
 
 func (m *mean) add(ns int64) { m.n, m.sum = m.n+1, m.sum+float64(ns) }
@@ -66,8 +66,8 @@ func (m *mean) value() time.Duration {
 // sizeOf returns the length of a datagram's payload on the network.
 func sizeOf(d *dissect.Datagram) int64 { return int64(max(d.Full, len(d.Payload))) }
 
-// class returns the counts and the sequence space of a message, or of the
-// message that an acknowledgement is for.
+// class returns the counts and the sequence space of a message. For an
+// acknowledgement, it returns those of the acknowledged message.
 func (l *link) class(h *transport.Header) (*Class, *space) {
 	if h.Control() {
 		return &l.Control, &l.spaces[0]
@@ -97,7 +97,7 @@ func (l *link) datagram(d *dissect.Datagram, at moment, rates bool) {
 	}
 }
 
-// silent takes note of the time between the last two datagrams.
+// silent notes the time between the last two datagrams.
 func (l *link) silent(gap time.Duration) {
 	if gap > l.lap.silence {
 		l.lap.silence, l.lap.silenceAt = gap, l.Last
@@ -137,7 +137,7 @@ func (l *link) message(r *dissect.Record, at moment, rates bool) {
 	}
 }
 
-// reliable follows a message with a number.
+// reliable counts a message with a number.
 func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 	h := &r.Transport
 	c, s := l.class(h)
@@ -145,7 +145,7 @@ func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 		if k := keyOf(h); !s.waiting.repeated(k) && !r.Keepalive() && s.acknowledged(k).key == k {
 			c.Duplicates++
 		}
-		return // its number is no news, and one of 8 bits may have come round since
+		return // its number was already counted, and an 8-bit number may have wrapped since
 	}
 	if r.Gap > 0 || r.Late {
 		l.missed(r, at)
@@ -160,8 +160,7 @@ func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 	}
 }
 
-// acknowledge takes note of an acknowledgement that came for a message of this
-// link.
+// acknowledge handles an acknowledgement for a message of this link.
 func (l *link) acknowledge(h *transport.Header, at moment) {
 	c, s := l.class(h)
 	sent, ok := s.acknowledge(keyOf(h), at)
@@ -185,7 +184,7 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 	}
 }
 
-// restart begins the numbers again.
+// restart resets the numbers for a new connection.
 func (l *link) restart() {
 	for i := range l.spaces {
 		l.spaces[i].restart()

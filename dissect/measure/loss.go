@@ -11,31 +11,31 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Loss estimates which part of the datagrams of one direction is lost, from the
-// numbers of the game's messages, and from messages that were sent again. Its text is
-// from the network: escape it before a terminal sees it.
+// A Loss estimates which part of the datagrams of one direction is lost, from
+// the numbers of the game's messages, and from retransmissions. Its text comes
+// from the network: escape it for a terminal.
 type Loss struct {
 	Host   netip.AddrPort `json:"host"`
 	Client netip.AddrPort `json:"client"`
 	Player wire.Untrusted `json:"player_name,omitempty"`
 	Dir    dissect.Dir    `json:"dir" as:"text"`
 
-	Part float64 `json:"loss" digits:"4"`      // the estimate, from 0 to 1
-	Most float64 `json:"loss_most" digits:"4"` // as high as it can well be by so few messages
+	Part float64 `json:"loss" digits:"4"`      // estimate, from 0 to 1
+	Most float64 `json:"loss_most" digits:"4"` // upper bound of the estimate for so few messages
 
-	Numbers    int64 `json:"numbers"`    // that should have come
-	Missing    int64 `json:"missing"`    // that came only when they were sent again, or never: lost before the recording
-	Sent       int64 `json:"sent"`       // messages that came, each until its first acknowledgement did
-	Unanswered int64 `json:"unanswered"` // of them, those without one: lost behind the recording, or the acknowledgement was
+	Numbers    int64 `json:"numbers"`    // sequence numbers that should have come
+	Missing    int64 `json:"missing"`    // numbers that came only in a retransmission or never, since they were lost before the recording
+	Sent       int64 `json:"sent"`       // messages that came, counted until their first acknowledgement
+	Unanswered int64 `json:"unanswered"` // of these, messages without an acknowledgement: they or the acknowledgement were lost after the recording
 }
 
-// Losses estimates the loss of both directions of the links, which are in the order of
-// [Meter.Links].
+// Losses estimates the loss of both directions of the links, which must be in
+// the order of [Meter.Links].
 func Losses(links []Link) []Loss {
 	all := make([]Loss, len(links))
 	for i := range links {
 		l := &links[i]
-		c := &l.Data // OpenBC's clients acknowledge no others
+		c := &l.Data // OpenBC's clients acknowledge only these
 		all[i] = Loss{
 			Host: l.Host, Client: l.Client, Player: l.Player, Dir: l.Dir, Numbers: max(0, c.Reliable-c.Repeated+c.Lost),
 			Missing: max(0, c.Lost+c.Late-l.overtaken), Sent: max(0, c.Reliable-c.Duplicates-l.pending),
@@ -50,7 +50,7 @@ func Losses(links []Link) []Loss {
 			}
 		}
 		before, behind := share(l.Missing, l.Numbers), share(l.Unanswered, l.Sent)
-		if answered := 1 - share(back.Missing, back.Numbers); answered > 0 { // acknowledgements are lost before the recording, too
+		if answered := 1 - share(back.Missing, back.Numbers); answered > 0 { // acknowledgements are also lost before the recording
 			behind = max(0, 1-(1-behind)/answered)
 		}
 		l.Part = 1 - (1-before)*(1-behind)
@@ -61,13 +61,15 @@ func Losses(links []Link) []Loss {
 
 func share(n, of int64) float64 { return min(1, float64(n)/float64(max(of, 1))) }
 
-// Most returns the part that fails, as high as it can well be by what was seen.
+// Most returns an upper bound of the share that fails, given that failed of so
+// many failed.
 func Most(failed, of int64) float64 {
 	k := float64(max(failed, 0))
 	return min(1, (k+3*math.Sqrt(k)+3)/float64(max(of, 1)))
 }
 
-// Who names the client for people, by the player if known. It is safe to show.
+// Who returns the player's name if it is known, and otherwise the client's
+// address. It is safe for a terminal.
 func (l *Loss) Who() string {
 	if l.Player != "" {
 		return l.Player.String()
@@ -75,14 +77,14 @@ func (l *Loss) Who() string {
 	return l.Client.String()
 }
 
-// String tells the estimate and what it rests on.
+// String returns the estimate and its basis.
 func (l Loss) String() string {
 	return fmt.Sprintf("%.1f %%, at most %.1f %% (%d of %d numbers missing, %d of %d transmissions unanswered)",
 		100*l.Part, 100*l.Most, l.Missing, l.Numbers, l.Unanswered, l.Sent)
 }
 
-// unsettled counts the game's messages whose acknowledgement may still come: none of a
-// later one has.
+// unsettled counts the game's messages whose acknowledgement may still come,
+// since no later message has been acknowledged.
 func (l *link) unsettled() (n int64) {
 	for i := range l.spaces[1].waiting.ring {
 		if m := &l.spaces[1].waiting.ring[i]; m.key != 0 && packet.Minus(m.at.ns, l.answered) >= 0 {
@@ -92,15 +94,15 @@ func (l *link) unsettled() (n int64) {
 	return n
 }
 
-// maxGaps is the number of missing numbers whose time is kept for each link.
+// maxGaps is how many missing numbers of each link have their time remembered.
 const maxGaps = 256
 
-// gaps are the times when numbers of the game's messages were found missing, by their
-// last bits.
+// gaps are the times when numbers of the game's messages were found missing,
+// indexed by the numbers' low bits.
 type gaps [maxGaps]moment
 
-// missed takes note of the numbers that are missing before a message, and of one that
-// was overtaken: it comes too soon to have been sent again.
+// missed notes the numbers that are missing before a message. It also handles a
+// message that was overtaken, which comes too soon to be a retransmission.
 func (l *link) missed(r *dissect.Record, at moment) {
 	if r.Transport.Control() {
 		return
@@ -118,14 +120,14 @@ func (l *link) missed(r *dissect.Record, at moment) {
 	}
 }
 
-// Trials are attempts, and those of them that failed.
+// Trials are the numbers of attempts and of failures among them.
 type Trials struct{ Of, Failed int }
 
-// Most returns the part that fails, as high as it can well be by what was seen.
+// Most returns an upper bound of the share that fails.
 func (t Trials) Most() float64 { return Most(int64(t.Failed), int64(t.Of)) }
 
-// Against returns the logarithm of one by the chance that so many fail, if each
-// does with a probability (Chernoff's bound).
+// Against returns the negative logarithm of the probability that so many fail
+// if each fails with probability p (Chernoff's bound).
 func (t Trials) Against(p float64) float64 {
 	k, n := float64(t.Failed), float64(t.Of)
 	switch q := k / max(n, 1); {

@@ -1,11 +1,11 @@
 // Not part of the library: package measure counts records and measures the
 // links of a game: round trips, retransmissions, losses, silence, and the
-// regularity of ship updates. The numbers are for people who look for lag;
-// docs/network.md explains them.
+// regularity of ship updates. The numbers are for people who look for the cause
+// of lag. docs/network.md explains them.
 //
-// A [Meter] is a sink that counts records. It keeps copies, its memory is
-// bounded for any traffic, and it counts evictions. Its results can be read at
-// any time, also during a live capture.
+// A [Meter] is a sink that counts records. It copies what it keeps. Its memory
+// is bounded for any traffic, and it counts evictions. Its results can be read
+// at any time, for example during a live capture.
 package measure
 
 import (
@@ -23,42 +23,42 @@ import (
 
 // Limits of a meter's state.
 const (
-	MaxLinks       = 512  // two for each conversation; the conversation that was silent longest goes first
-	MaxOutstanding = 1024 // messages of a link and class that wait for their acknowledgement; a message is given up when so many came after it
-	MaxShips       = 4096 // streams of ship updates; the one that was silent longest goes first
+	MaxLinks       = 512  // two for each conversation. The conversation that was silent longest is evicted first.
+	MaxOutstanding = 1024 // messages of a link and class that wait for their acknowledgement. A message is dropped when so many came after it.
+	MaxShips       = 4096 // streams of ship updates. The stream that was silent longest is evicted first.
 )
 
 // A Link is one direction of a conversation between a client and its host. Its
-// text is from the network: escape it before a terminal sees it.
+// text comes from the network: escape it for a terminal.
 type Link struct {
 	Host   netip.AddrPort `json:"host"`
 	Client netip.AddrPort `json:"client"`
-	Player wire.Untrusted `json:"player_name,omitempty"` // the client's player, the latest name if there were several; empty if it is not known
-	Peer   uint8          `json:"peer,omitempty"`        // the client's peer id, 0 if it is not known
+	Player wire.Untrusted `json:"player_name,omitempty"` // the client's player. The latest name if there were several, or empty if unknown.
+	Peer   uint8          `json:"peer,omitempty"`        // the client's peer id, 0 if unknown
 	Dir    dissect.Dir    `json:"dir" as:"text"`
 
-	First     time.Time `json:"first,omitempty"` // times of datagrams of the sender
+	First     time.Time `json:"first,omitempty"` // times of the sender's first and last datagram
 	Last      time.Time `json:"last,omitempty" if:"First"`
-	Restarts  int64     `json:"restarts"`  // number of new connects, which restart all sequence numbers
-	Datagrams int64     `json:"datagrams"` // doubled ones count twice, but their messages once
-	Bytes     int64     `json:"bytes"`     // of the datagrams' payloads, as they were on the network
+	Restarts  int64     `json:"restarts"`  // number of new connects, each of which restarts all sequence numbers
+	Datagrams int64     `json:"datagrams"` // includes doubled datagrams, but their messages count once
+	Bytes     int64     `json:"bytes"`     // length of the datagrams' payloads on the network
 	Messages  int64     `json:"messages"`  // transport messages, retransmissions included
-	Control   Class     // reliable messages of the transport layer itself
+	Control   Class     // reliable messages of the transport layer
 	Data      Class     // reliable messages of the game
-	Acks      int64     // acknowledgements that were sent in this direction
+	Acks      int64     // acknowledgements sent in this direction
 
-	RTT RTT // of the messages sent in this direction
+	RTT RTT // round trips of the messages sent in this direction
 
 	Silence       time.Duration // longest time between two datagrams
-	SilenceAt     time.Time     // when that began
+	SilenceAt     time.Time     // when that silence began
 	Keepalives    int64
-	KeepaliveMean time.Duration // between two keepalives, 0 if there were less
+	KeepaliveMean time.Duration // mean time between two keepalives, 0 if there were fewer than two
 	KeepaliveMax  time.Duration
 
-	Rate Rate // now
+	Rate Rate // current rate
 
-	overtaken int64 // of Late: they were not sent again
-	pending   int64 // of Data: their acknowledgements may still come
+	overtaken int64 // messages in Late that were overtaken and not retransmitted
+	pending   int64 // messages in Data whose acknowledgement may still come
 }
 
 // A Class counts the reliable messages of a sequence space. A fragment counts
@@ -66,13 +66,13 @@ type Link struct {
 type Class struct {
 	Reliable     int64 `json:"reliable" table:"reliable_messages" doc:"messages that ask for an acknowledgement, retransmissions included, keepalives not"`
 	Repeated     int64 `json:"retransmissions" table:"=" doc:"of them, retransmissions"`
-	Duplicates   int64 `json:"duplicates" table:"=" doc:"retransmissions of messages that had been acknowledged"` // the receiver had them already
+	Duplicates   int64 `json:"duplicates" table:"=" doc:"retransmissions of messages that had been acknowledged"` // the receiver already had them
 	Acknowledged int64 `json:"acknowledged" table:"=" doc:"messages acknowledged for the first time"`
-	Lost         int64 `json:"lost" table:"=" doc:"missing sequence numbers; negative if more came late than were missed"` // between the first and the last
+	Lost         int64 `json:"lost" table:"=" doc:"missing sequence numbers; negative if more came late than were missed"` // between the first and the last number
 	Late         int64 `json:"late" table:"=" doc:"sequence numbers that came after a higher one"`
 }
 
-// add adds the counts of another class, or takes them away if sign is -1.
+// add adds the counts of another class, or subtracts them if sign is -1.
 func (c *Class) add(o *Class, sign int64) {
 	c.Reliable += sign * o.Reliable
 	c.Repeated += sign * o.Repeated
@@ -90,25 +90,24 @@ func (l *Link) Both() Class {
 }
 
 // An RTT tells how much time passed at the place of the capture between
-// reliable messages and their first acknowledgements. Messages that were sent
-// again before that do not count, since it is not known which of them was
-// acknowledged. Median and P95 are off by 3.2 % at most, and by a microsecond
-// where they are less than that.
+// reliable messages and their first acknowledgements. Messages that were
+// retransmitted before their acknowledgement do not count, since it is unknown
+// which transmission was acknowledged. Median and P95 are accurate to 3.2 %,
+// but not better than a microsecond.
 type RTT struct {
-	N      int64         `json:"rtt_n"` // how many were measured; 0 leaves the rest empty
+	N      int64         `json:"rtt_n"` // number of measurements. If it is 0, the other fields are empty.
 	Min    time.Duration `json:"rtt_ms_min,omitempty" as:"millis" if:"N"`
 	Median time.Duration `json:"rtt_ms_median,omitempty" as:"millis" if:"N"`
 	P95    time.Duration `json:"rtt_ms_p95,omitempty" as:"millis" if:"N"`
 	Max    time.Duration `json:"rtt_ms_max,omitempty" as:"millis" if:"N"`
-	MaxAt  time.Time     // when the message of Max was sent
+	MaxAt  time.Time     // when the message with the time Max was sent
 }
 
 // A Rate is the traffic of the last 5 seconds, per second.
 type Rate struct{ Datagrams, Messages, Bytes, Repeated float64 }
 
 // A Ship is the stream of updates of one ship in one direction of a
-// conversation. Its text is from the network: escape it before a terminal sees
-// it.
+// conversation. Its text comes from the network: escape it for a terminal.
 type Ship struct {
 	Host   netip.AddrPort `json:"host"`
 	Client netip.AddrPort `json:"client"`
@@ -116,23 +115,23 @@ type Ship struct {
 	Peer   uint8          `json:"peer,omitempty"`
 	Dir    dissect.Dir    `json:"dir" as:"text"`
 	Object wire.ObjectID  `json:"object_id"`
-	Name   wire.Untrusted `json:"object_name,omitempty"` // the object, such as "Akira (Cady2)"; empty if unknown
+	Name   wire.Untrusted `json:"object_name,omitempty"` // the object, such as "Akira (Cady2)", or empty if unknown
 
 	First     time.Time     `json:"first,omitempty"`
 	Last      time.Time     `json:"last,omitempty" if:"First"`
 	Updates   int64         `json:"updates"`
-	Rate      float64       `json:"rate_per_s,omitempty" digits:"3"` // updates a second: 1 / Mean; 0 if that is
-	Intervals int64         // between successive updates; new connects of the client do not count
-	Mean      time.Duration `json:"interval_ms_mean,omitempty" as:"millis" if:"Intervals"`    // of the intervals
-	Longest   time.Duration `json:"interval_ms_longest,omitempty" as:"millis" if:"Intervals"` // interval
-	LongestAt time.Time     // when it began
-	Jitter    time.Duration // mean of the differences between successive intervals, without sign
+	Rate      float64       `json:"rate_per_s,omitempty" digits:"3"` // updates per second: 1 / Mean, or 0 if Mean is 0
+	Intervals int64         // number of intervals between successive updates. Intervals that contain a new connect of the client do not count.
+	Mean      time.Duration `json:"interval_ms_mean,omitempty" as:"millis" if:"Intervals"`    // mean interval
+	Longest   time.Duration `json:"interval_ms_longest,omitempty" as:"millis" if:"Intervals"` // longest interval
+	LongestAt time.Time     // when the longest interval began
+	Jitter    time.Duration // mean absolute difference between successive intervals
 }
 
-// GivenUp counts evictions, and messages that have no place in the report.
+// GivenUp counts evictions, and messages that are not in the report.
 type GivenUp struct {
-	Links       int64 // that are missing from the report
-	Outstanding int64 // evicted messages: their acknowledgements are not measured
+	Links       int64 // links that are missing from the report
+	Outstanding int64 // evicted messages, whose acknowledgements are not measured
 	Ships       int64 // streams that are missing from the report
 	Undirected  int64 // messages of unknown senders
 }
@@ -140,25 +139,25 @@ type GivenUp struct {
 // A Meter measures. Its zero value is ready to use. It is not safe for
 // concurrent use.
 type Meter struct {
-	// LinksOnly leaves the streams of ship updates and the rates out, which saves
-	// time. It takes frame numbers to be of one capture.
+	// LinksOnly omits the streams of ship updates and the rates, which saves time.
+	// It requires that all frame numbers belong to one capture.
 	LinksOnly bool
-	// Outstanding, unless 0, is how many messages of a link and class wait for their
-	// acknowledgement; it is at most [MaxOutstanding], which 0 stands for.
+	// Outstanding is how many messages of a link and class may wait for their
+	// acknowledgement, at most [MaxOutstanding]. 0 means MaxOutstanding.
 	Outstanding int
 
 	conversations map[pair]*conversation
-	recent        [16]*conversation // by the number of the conversation, to find most without the map
+	recent        [16]*conversation // indexed by the number of the conversation, to find most of them without the map
 	uses          uint64
 
 	streams map[streamKey]*stream
-	order   list.List // of them, the latest updated first
+	order   list.List // streams, the most recently updated first
 	name    []byte
 
 	givenUp GivenUp
-	now     int64 // nanoseconds; time of the last datagram or of Advance
+	now     int64 // time of the last datagram or of Advance, in nanoseconds
 
-	current   *link // of the last datagram
+	current   *link // link of the last datagram
 	datagrams Datagrams
 }
 
@@ -167,17 +166,17 @@ type pair struct{ host, client netip.AddrPort }
 
 type conversation struct {
 	pair
-	number   int // of the conversation
-	index    int // of the player, -1 if it is not known
+	number   int // number of the conversation
+	index    int // index of the player, -1 if unknown
 	player   wire.Untrusted
 	peer     uint8
 	restarts int64
-	used     uint64 // by which the least recently used is found
-	streams  int    // of ships
+	used     uint64 // when it was last used, in uses of all conversations
+	streams  int    // number of streams of ships
 	links    [2]link
 }
 
-// side returns the index of the link of a direction.
+// side returns the index of the link in a direction.
 func side(d dissect.Dir) int {
 	if d == dissect.FromHost {
 		return 1
@@ -185,13 +184,13 @@ func side(d dissect.Dir) int {
 	return 0
 }
 
-// dirs are the directions of links by their index.
+// dirs are the directions of links, by index.
 var dirs = [2]dissect.Dir{dissect.ToHost, dissect.FromHost}
 
 // Close does nothing.
 func (m *Meter) Close() error { return nil }
 
-// use notes whose datagram begins, and when.
+// use notes that a datagram of a conversation begins, and its time.
 func (m *Meter) use(c *conversation, r *dissect.Record, at moment) {
 	if c.number, c.index = r.Conversation, -1; r.Player != nil {
 		c.index = r.Player.Index
@@ -263,8 +262,8 @@ func (m *Meter) Record(r *dissect.Record) error {
 	return nil
 }
 
-// double counts a datagram that the network or the capture doubled. Nothing else
-// is measured on it: it is not the sender's.
+// double counts a datagram that the network or the capture doubled. It does not
+// measure anything else about it, since the sender sent it only once.
 func (m *Meter) double(r *dissect.Record) {
 	if r.Dir == dissect.DirUnknown || !m.datagrams.Begins(r) {
 		return
@@ -275,15 +274,15 @@ func (m *Meter) double(r *dissect.Record) {
 	}
 }
 
-// Advance sets the time, so that the rates of a dashboard fall during silence.
-// Results do not depend on it otherwise.
+// Advance sets the time, so that the rates on a dashboard fall during silence.
+// It does not affect other results.
 func (m *Meter) Advance(now time.Time) {
 	if t := packet.Nanos(now); t > m.now {
 		m.now = t
 	}
 }
 
-// Links returns the measurements, by host, client and direction.
+// Links returns the measurements in the order of host, client and direction.
 func (m *Meter) Links() []Link {
 	var out []Link
 	for _, c := range m.conversations {
@@ -299,20 +298,20 @@ func (m *Meter) Links() []Link {
 	return out
 }
 
-// A Lap holds the traffic of a link since the last lap, or since its beginning.
-// Its text is from the network: escape it before a terminal sees it.
+// A Lap has the traffic of a link since the last lap, or since the link's
+// beginning. Its text comes from the network: escape it for a terminal.
 type Lap struct {
 	Host         netip.AddrPort `table:"host" doc:"[ip:port]"`
 	Client       netip.AddrPort `table:"client" doc:"[ip:port]"`
 	Dir          dissect.Dir    `table:"dir" as:"text" doc:"[c2s] or [s2c]: the direction that the row measures"`
-	Conversation int            `table:"conversation,omitempty" doc:"as in [records]"`    // the latest between the two
-	Index        int            `table:"player" as:"index" doc:"as in [records]"`         // -1 if it is not known
-	Player       wire.Untrusted `table:"player_name,omitempty" doc:"name of that player"` // the latest one
+	Conversation int            `table:"conversation,omitempty" doc:"as in [records]"`    // the latest conversation between the two
+	Index        int            `table:"player" as:"index" doc:"as in [records]"`         // -1 if unknown
+	Player       wire.Untrusted `table:"player_name,omitempty" doc:"name of that player"` // the latest name
 
 	Datagrams int64         `table:"datagrams" doc:"sent"`
 	Bytes     int64         `table:"bytes" doc:"of UDP payload"`
 	Messages  int64         `table:"messages" doc:"transport messages"`
-	Class                   // of both classes
+	Class                   // sum of both classes
 	RTTs      int64         `table:"rtt_n" doc:"round trips measured"`
 	RTT       time.Duration `table:"rtt_ms_mean,omitempty" as:"millis" doc:"their mean in milliseconds"` // 0 if none was measured
 	RTTMax    time.Duration `table:"rtt_ms_max,omitempty" as:"millis" doc:"the longest"`
@@ -321,8 +320,9 @@ type Lap struct {
 	Updates   int64         `table:"updates" doc:"ship updates sent"`
 }
 
-// Laps yields the traffic of each link since the last call, in no order. Conversations
-// that have long been silent keep no more memory than their results need.
+// Laps yields the traffic of each link since the last call, in no order. It
+// frees the memory of conversations that have long been silent, except for
+// their results.
 func (m *Meter) Laps(yield func(*Lap)) {
 	for _, c := range m.conversations {
 		c.rest(m.now)
@@ -337,11 +337,13 @@ func (m *Meter) Laps(yield func(*Lap)) {
 	}
 }
 
-// restful is after how much silence nothing that was sent before is acknowledged or sent
-// again: hosts and clients have given each other up.
+// restful is the silence after which earlier messages are no longer
+// acknowledged or retransmitted, since hosts and clients have given up the
+// connection.
 const restful = 2 * time.Minute
 
-// rest frees what measures acknowledgements, if both sides have been silent for so long.
+// rest frees the memory for measuring acknowledgements of conversations that
+// have been silent for so long.
 func (c *conversation) rest(now int64) {
 	for i := range c.links {
 		if l := &c.links[i]; l.last.known && packet.Minus(now, l.last.ns) < int64(restful) {
@@ -357,7 +359,7 @@ func (c *conversation) rest(now int64) {
 	}
 }
 
-// GivenUp returns the parts missing from the results.
+// GivenUp returns what is missing from the results.
 func (m *Meter) GivenUp() GivenUp { return m.givenUp }
 
 // conversation returns the conversation of a record.
@@ -379,7 +381,7 @@ func (m *Meter) conversation(r *dissect.Record) *conversation {
 	return c
 }
 
-// open makes room for a conversation.
+// open makes room for a conversation and adds it.
 func (m *Meter) open(p pair) *conversation {
 	if m.conversations == nil {
 		m.conversations = map[pair]*conversation{}
@@ -423,46 +425,49 @@ func restarts(r *dissect.Record) bool {
 	return slices.ContainsFunc(r.Notes, func(n dissect.Note) bool { return n.Code == "restart" })
 }
 
-// restart begins the numbers of a conversation again. Times between the
-// connections are no silence.
+// restart resets the numbers of a conversation. The time between two
+// connections does not count as silence.
 func (m *Meter) restart(c *conversation) {
 	c.restarts++
 	for i := range c.links {
 		c.links[i].restart()
 	}
 	for s := range m.streamsOf(c) {
-		s.before, s.follows = moment{}, false // the time until the next update does not count
+		s.before, s.follows = moment{}, false // the time until the next update is no interval
 	}
 }
 
-// Datagrams tells where datagrams begin among the records that a sink gets. Frame
-// numbers alone do not tell where one capture ends and the next begins.
+// Datagrams finds where datagrams begin among the records that a sink gets.
+// Frame numbers are not enough, since a sink may get several captures one after
+// another.
 type Datagrams struct {
 	seen         bool
-	number, part int // of the last record
+	number, part int // numbers of the last record
 }
 
-// Begins reports whether r is the first record of its datagram that comes here.
+// Begins reports whether r is the first record of its datagram that it is
+// called with.
 func (d *Datagrams) Begins(r *dissect.Record) bool {
 	again := d.continues(r)
 	*d = Datagrams{true, r.Datagram.Number, r.Part}
 	return !again
 }
 
-// continues reports whether r is of the same datagram as the record before.
+// continues reports whether r belongs to the same datagram as the record
+// before.
 func (d *Datagrams) continues(r *dissect.Record) bool {
 	return d.seen && r.Datagram.Number == d.number && r.Part > d.part
 }
 
-// A moment is a time, if there is one.
+// A moment is a time that may be missing.
 type moment struct {
 	ns    int64
 	known bool
 }
 
-// since returns the time that passed since an earlier moment. Clocks that go
-// backwards, and captures that follow each other in another order than they
-// were made, tell nothing.
+// since returns the time since an earlier moment. If it is negative, ok is
+// false. Clocks can go back, and captures can be read in another order than
+// they were made.
 func (t moment) since(earlier moment) (ns int64, ok bool) {
 	ns = packet.Minus(t.ns, earlier.ns)
 	return ns, t.known && earlier.known && ns >= 0

@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// A Grade is a verdict on a player's connection.
+// A Grade rates a player's connection.
 type Grade uint8
 
 // The grades.
@@ -25,28 +25,28 @@ const (
 // String returns the grade in a word.
 func (g Grade) String() string { return [...]string{Good: "good", Fair: "fair", Poor: "poor"}[g] }
 
-// From these values on a connection is fair, or poor.
+// A connection with these values or higher ones is fair, or poor.
 const (
 	fairRTT, poorRTT         = 150 * time.Millisecond, 300 * time.Millisecond
 	fairSilence, poorSilence = 3 * time.Second, 10 * time.Second
-	fairShare, poorShare     = 0.03, 0.10 // of reliable messages: resent, or lost
-	leastReliable            = 20         // reliable messages that make a share
+	fairShare, poorShare     = 0.03, 0.10 // shares of reliable messages that were resent or lost
+	leastReliable            = 20         // fewest reliable messages for which a share is meaningful
 )
 
-// A Quality sums up both directions between a client and its host.
+// A Quality summarises both directions between a client and its host.
 type Quality struct {
 	Host, Client netip.AddrPort
 	Player       wire.Untrusted
 	Grade        Grade
 
-	RTT          time.Duration // the medians of both directions together, 0 if not measured
-	Reliable     int64         // reliable messages, each once
+	RTT          time.Duration // sum of both directions' medians, 0 if not measured
+	Reliable     int64         // reliable messages, without retransmissions
 	Resent, Lost int64
-	Silence      time.Duration // the longest of the client
+	Silence      time.Duration // the client's longest silence
 	SilenceAt    time.Time
 }
 
-// Qualities sums up links in the order of [Meter.Links].
+// Qualities summarises links, which must be in the order of [Meter.Links].
 func Qualities(links []Link) []Quality {
 	var all []Quality
 	for i := range links {
@@ -84,7 +84,7 @@ func (q *Quality) judge() {
 	}
 }
 
-// Words tells round trip, losses and retransmissions of a connection.
+// Words describes the round trip, losses and retransmissions of a connection.
 func Words(rtt time.Duration, lost, resent int64) string {
 	text := "round trip not measured"
 	if rtt > 0 {
@@ -97,7 +97,7 @@ func Words(rtt time.Duration, lost, resent int64) string {
 	return text
 }
 
-// Millis returns a time in milliseconds with as many digits as matter.
+// Millis returns a time in milliseconds with as many digits as people need.
 func Millis(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -109,17 +109,17 @@ func Millis(d time.Duration) string {
 	return fmt.Sprintf("%.0f ms", ms)
 }
 
-// A Trouble is the kind of a bad moment.
+// A Trouble is the kind of a moment in which a connection was bad.
 type Trouble uint8
 
-// The kinds of bad moments.
+// The kinds of such moments.
 const (
 	Silent    Trouble = iota // nothing was sent
 	Slow                     // an acknowledgement took long
-	NoUpdates                // of a ship
+	NoUpdates                // there were no updates of a ship
 )
 
-// A Moment is a bad moment of a connection.
+// A Moment is a time when a connection was bad.
 type Moment struct {
 	At      time.Time
 	Dir     dissect.Dir
@@ -127,11 +127,12 @@ type Moment struct {
 	Player  wire.Untrusted
 	Trouble Trouble
 	Length  time.Duration
-	Object  wire.Untrusted // of NoUpdates
+	Object  wire.Untrusted // ship of NoUpdates
 }
 
-// Worst returns the worst moments, at most n, in the order of time: the longest
-// of each direction and ship. Those shorter than a tenth of a second are none.
+// Worst returns the worst moments, at most n, in the order of time. It
+// considers the longest one of each direction and ship, if it is at least a
+// tenth of a second long.
 func (m *Meter) Worst(n int) []Moment {
 	const shortest = 100 * time.Millisecond
 	var all []Moment

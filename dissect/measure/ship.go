@@ -19,10 +19,10 @@ type streamKey struct {
 	id   wire.ObjectID
 }
 
-// stream holds the counts and the state of the updates of a ship.
+// stream has the counts and the state of the updates of a ship.
 type stream struct {
 	streamKey
-	at *list.Element // in Meter.order
+	at *list.Element // place in Meter.order
 
 	name        wire.Untrusted
 	first, last time.Time
@@ -30,14 +30,14 @@ type stream struct {
 	longest     time.Duration
 	longestAt   time.Time
 
-	before    moment // the last update
-	interval  int64  // before the last update
+	before    moment // time of the last update
+	interval  int64  // interval before the last update
 	intervals mean
-	jitter    mean // of differences between intervals
-	follows   bool // interval is that before the last update
+	jitter    mean // differences between intervals
+	follows   bool // interval is valid
 }
 
-// updated returns the object that a ship update is about.
+// updated returns the object of a ship update.
 func updated(r *dissect.Record) (id wire.ObjectID, ok bool) {
 	if r.Status == dissect.StatusDuplicate {
 		return 0, false
@@ -83,7 +83,7 @@ func (m *Meter) update(c *conversation, r *dissect.Record, id wire.ObjectID, at 
 	s.before = at
 }
 
-// begin makes room for a stream.
+// begin makes room for a stream and adds it.
 func (m *Meter) begin(k streamKey) *stream {
 	if m.streams == nil {
 		m.streams = map[streamKey]*stream{}
@@ -98,7 +98,7 @@ func (m *Meter) begin(k streamKey) *stream {
 	return s
 }
 
-// drop gives a stream up.
+// drop removes a stream.
 func (m *Meter) drop(s *stream) {
 	m.order.Remove(s.at)
 	delete(m.streams, s.streamKey)
@@ -106,7 +106,8 @@ func (m *Meter) drop(s *stream) {
 	m.givenUp.Ships++
 }
 
-// streamsOf yields the streams of a conversation. The one at hand may be dropped.
+// streamsOf yields the streams of a conversation. The loop may drop the yielded
+// one.
 func (m *Meter) streamsOf(c *conversation) iter.Seq[*stream] {
 	return func(yield func(*stream) bool) {
 		for _, s := range m.streams {
@@ -117,8 +118,8 @@ func (m *Meter) streamsOf(c *conversation) iter.Seq[*stream] {
 	}
 }
 
-// Ships returns the measurements of ship updates, by host, client, direction
-// and object.
+// Ships returns the measurements of ship updates in the order of host, client,
+// direction and object.
 func (m *Meter) Ships() []Ship {
 	var out []Ship
 	for _, s := range m.streams {

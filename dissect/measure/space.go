@@ -9,23 +9,23 @@ import (
 // A space tracks the acknowledgements of one class of messages of a link.
 type space struct {
 	waiting waiting
-	acked   *[256]ack // the latest acknowledgements, by the low bits of their keys
+	acked   *[256]ack // the latest acknowledgements, indexed by the low bits of their keys
 	echoes  bool      // acknowledgements are sent several times
 }
 
-// echo is for how long an acknowledgement may be sent again. The game sends
-// each up to nine times, every two thirds of a second if there is anything else
-// to send.
+// echo is how long an acknowledgement may be repeated. The game sends each up
+// to nine times, every two thirds of a second, if there is anything else to
+// send.
 const echo = 10 * time.Second
 
-// An ack is an acknowledgement that came.
+// An ack is an acknowledgement that was received.
 type ack struct {
 	key key
 	at  moment
 }
 
-// A key names a message or fragment by the bits that its acknowledgement has.
-// Keys are never 0.
+// A key identifies a message or fragment by the bits that its acknowledgement
+// has. Keys are never 0.
 type key uint32
 
 func keyOf(h *transport.Header) key {
@@ -36,25 +36,26 @@ func keyOf(h *transport.Header) key {
 	return k
 }
 
-// slot returns an index for the key. Numbers that follow each other, fragments
-// of a message, and the first of them and a whole message get different ones.
+// slot returns an index for the key. Consecutive numbers have different
+// indices. So have the fragments of a message, and a first fragment and a whole
+// message.
 func (k key) slot(size uint32) uint32 {
 	return (uint32(k) + uint32(k)>>16 + uint32(k)>>17&0x80) & (size - 1)
 }
 
-// send takes note of the time of a message that is not a repetition. It reports
-// whether another one had to be given up for it.
+// send stores the time of a message that is not a retransmission. It reports
+// whether another message was dropped for it.
 func (s *space) send(k key, at moment) (gaveUp bool) {
 	before := s.acknowledged(k)
 	gap, ok := at.since(before.at)
-	// A number that has come round: the next acknowledgement may repeat the
-	// old one.
+	// The number has wrapped, so the next acknowledgement may be a repetition for
+	// the old message.
 	ambiguous := s.echoes && before.key == k && ok && gap < int64(echo)
 	return s.waiting.add(k, at, ambiguous)
 }
 
-// acknowledge takes the message that an acknowledgement is for, if this is the
-// first one.
+// acknowledge returns the message of an acknowledgement, if this is its first
+// one.
 func (s *space) acknowledge(k key, at moment) (sent message, ok bool) {
 	sent, ok = s.waiting.take(k)
 	before := s.acknowledged(k)
@@ -68,7 +69,8 @@ func (s *space) acknowledge(k key, at moment) (sent message, ok bool) {
 	return sent, ok
 }
 
-// acknowledged returns the latest acknowledgement that may be for the message.
+// acknowledged returns the latest acknowledgement that may belong to the
+// message.
 func (s *space) acknowledged(k key) ack {
 	if s.acked == nil {
 		return ack{}
@@ -76,7 +78,7 @@ func (s *space) acknowledged(k key) ack {
 	return s.acked[k.slot(256)]
 }
 
-// restart forgets all messages. Memory is kept.
+// restart drops all messages. It keeps the memory.
 func (s *space) restart() {
 	s.waiting.clear()
 	if s.acked != nil {
@@ -84,8 +86,8 @@ func (s *space) restart() {
 	}
 }
 
-// rest frees memory: no acknowledgement is expected, nor sent again. Messages that still
-// wait are kept, since they count.
+// rest frees memory when acknowledgements are no longer expected. It keeps
+// messages that still wait, since they are counted.
 func (s *space) rest() {
 	s.acked = nil
 	if s.waiting.alive == 0 {
@@ -93,25 +95,25 @@ func (s *space) rest() {
 	}
 }
 
-// waiting are the messages that wait for their acknowledgement: those among
-// the last MaxOutstanding, in a ring, and an index of it by key.
+// waiting has the messages that wait for their acknowledgement: those among the
+// last MaxOutstanding in a ring, and an index of the ring by key.
 type waiting struct {
 	ring  []message
-	most  int // length of the ring; 0 stands for MaxOutstanding
-	next  int // where the next one goes once the ring is full
-	alive int // how many still wait
+	most  int // length of the ring. 0 means MaxOutstanding.
+	next  int // index of the next message once the ring is full
+	alive int // number of messages that still wait
 	heads []uint16
 }
 
-// A message waits in the ring. It has been taken if its key is 0.
+// A message is an entry of the ring. Its key is 0 once it no longer waits.
 type message struct {
 	key       key
-	ambiguous bool // it is not known which transmission an acknowledgement is for
+	ambiguous bool // it is unknown which transmission an acknowledgement is for
 	at        moment
-	chain     uint16 // 1 + index of the next message of the same slot, 0 for none
+	chain     uint16 // 1 + index of the next message in the same slot, or 0 if there is none
 }
 
-// find returns the message, and the reference to it.
+// find returns the message, and the place of its index.
 func (w *waiting) find(k key) (m *message, ref *uint16) {
 	if w.alive == 0 {
 		return nil, nil
@@ -125,9 +127,9 @@ func (w *waiting) find(k key) (m *message, ref *uint16) {
 	return nil, nil
 }
 
-// add makes a message wait. It reports whether the oldest one was given up.
+// add adds a message. It reports whether the oldest one was dropped.
 func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
-	if m, _ := w.find(k); m != nil { // another message with a number that has come round
+	if m, _ := w.find(k); m != nil { // another message has the same key, since the number has wrapped
 		m.at, m.ambiguous = at, true
 		return false
 	}
@@ -137,7 +139,7 @@ func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
 	if w.heads == nil {
 		w.heads = make([]uint16, MaxOutstanding)
 	}
-	if w.alive == 0 { // all heads are 0
+	if w.alive == 0 { // all slots are 0
 		w.ring, w.next = w.ring[:0], 0
 	}
 	if len(w.ring) < w.most {
@@ -155,7 +157,7 @@ func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
 	return gaveUp
 }
 
-// take returns a message, which does not wait any more.
+// take removes and returns a message.
 func (w *waiting) take(k key) (message, bool) {
 	m, ref := w.find(k)
 	if m == nil {
@@ -168,8 +170,8 @@ func (w *waiting) take(k key) (message, bool) {
 	return out, true
 }
 
-// repeated takes note that a message was sent again, and reports whether it
-// still waits.
+// repeated notes that a message was retransmitted, and reports whether it still
+// waits.
 func (w *waiting) repeated(k key) bool {
 	m, _ := w.find(k)
 	if m != nil {
@@ -178,7 +180,7 @@ func (w *waiting) repeated(k key) bool {
 	return m != nil
 }
 
-// clear forgets all messages.
+// clear drops all messages.
 func (w *waiting) clear() {
 	clear(w.heads)
 	w.ring, w.next, w.alive = w.ring[:0], 0, 0

@@ -8,17 +8,18 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// spread is a distribution of times: counts of ranges that grow with the time,
-// so that the middle of a range is off by 1/32 of any time in it at most.
+// spread is a distribution of times. It counts times in ranges that grow with
+// the time, so that the middle of a range differs by at most 1/32 from any time
+// in it.
 type spread struct {
 	n        int64
 	min, max int64
 	counts   [1 + octaves*steps + 1]uint32
 }
 
-// Each octave between lowest and lowest+octaves has steps ranges of the same
-// width. Times below a microsecond share one range, and so do times above 18
-// minutes.
+// Each octave from lowest to lowest+octaves is divided into steps ranges of the
+// same width. Times below a microsecond share one range, and so do times above
+// 18 minutes.
 const (
 	lowest    = 10 // log2 of 1.024 µs in nanoseconds
 	octaves   = 30
@@ -43,7 +44,7 @@ func middle(i int) int64 {
 	case 0:
 		return 1 << lowest / 2
 	case 1 + octaves*steps:
-		return math.MaxInt64 // the result is not more than the longest time
+		return math.MaxInt64 // quantile limits the result to the longest time
 	}
 	i--
 	width := int64(1) << (lowest + i/steps - stepsLog2)
@@ -59,7 +60,7 @@ func (s *spread) add(ns int64) {
 	s.counts[rangeOf(ns)]++
 }
 
-// quantile returns a time that is not exceeded by a share of all times.
+// quantile returns the time that the given share of all times does not exceed.
 func (s *spread) quantile(share float64) time.Duration {
 	rank := max(1, int64(math.Ceil(share*float64(s.n))))
 	for i, c := range s.counts {
@@ -83,10 +84,10 @@ type Times struct{ spread }
 // Add adds a time.
 func (t *Times) Add(d time.Duration) { t.add(int64(d)) }
 
-// Result returns number, median and the like, as exact as those of round trips.
+// Result returns number, median and so on, as exact as for round trips.
 func (t *Times) Result() RTT { return t.result() }
 
-// rates holds the recent traffic, in steps of a quarter of a second.
+// rates has the recent traffic, in steps of a quarter of a second.
 type rates [window / step]bucket
 
 const (
@@ -96,7 +97,7 @@ const (
 
 // A bucket counts the traffic of one step of time.
 type bucket struct {
-	epoch                         int64 // number of the step
+	epoch                         int64 // number of the step, counted from 1970
 	bytes                         uint64
 	datagrams, messages, repeated uint32
 }
@@ -119,8 +120,8 @@ func (r *rates) at(ns int64) *bucket {
 	return b
 }
 
-// result returns the rates at a time, of a link with its first datagram at
-// another. The window ends now and begins with a step.
+// result returns the rates at the time now of a link whose first datagram came
+// at the time first. The window ends now and begins with a step.
 func (r *rates) result(now, first int64) (out Rate) {
 	last := epochOf(now)
 	begin := last - int64(len(r)) + 1
@@ -132,8 +133,8 @@ func (r *rates) result(now, first int64) (out Rate) {
 			out.Repeated += float64(b.repeated)
 		}
 	}
-	// A link that began within the window had less time; a datagram or two
-	// make no rate yet, though.
+	// A link that began within the window had less time. But one or two datagrams
+	// are not enough for a rate.
 	span := now - last*int64(step) + int64(window-step)
 	if age := packet.Minus(now, first); age >= 0 && age < span {
 		span = max(age, int64(time.Second))

@@ -13,45 +13,45 @@ import (
 
 // A Tally is a [Sink] that counts. Its zero value is ready to use.
 type Tally struct {
-	// The caller sets these: only the reader of the capture knows them.
+	// The caller sets these, since only the reader of the capture knows them.
 	Frames   int64         `json:"frames" table:"frames>Duration" doc:"all frames"`
-	Duration time.Duration `json:"duration" digits:"9" table:"seconds" doc:"between the two"` // the first frame and the last
+	Duration time.Duration `json:"duration" digits:"9" table:"seconds" doc:"between the two"` // time between the first and the last frame
 	Other    int64         `json:"datagrams.other>Malformed" table:"datagrams_other>Malformed" doc:"UDP datagrams that are not the game's"`
 
-	Game      int64 `json:"datagrams.game" table:"datagrams_game" doc:"datagrams of the game that split to their end"` // or to where the capture cut them
+	Game      int64 `json:"datagrams.game" table:"datagrams_game" doc:"datagrams of the game that split to their end"` // or up to where the capture truncated them
 	GameSpy   int64 `json:"datagrams.gamespy" table:"datagrams_gamespy" doc:"datagrams of GameSpy text"`
 	Malformed int64 `json:"datagrams.malformed" table:"datagrams_malformed" doc:"datagrams of the game that do not split"`
 
-	Messages    int64      `json:"messages.total" table:"messages" doc:"transport messages"` // repetitions included
-	Types       [256]int64 // the same, by transport type
+	Messages    int64      `json:"messages.total" table:"messages" doc:"transport messages"` // includes retransmissions
+	Types       [256]int64 // messages by transport type
 	Reliable    int64      `json:"reliability.reliable" table:"reliable_messages" doc:"of them, those that ask for an acknowledgement"`
-	Unreliable  int64      `json:"reliability.unreliable"` // the others
+	Unreliable  int64      `json:"reliability.unreliable"` // all other messages
 	Duplicates  int64      `json:"reliability.duplicates" table:"duplicates" doc:"messages seen before"`
-	Fragments   int64      `json:"reliability.fragments" table:"fragments" doc:"messages that are a part of a larger one"` // repetitions included
+	Fragments   int64      `json:"reliability.fragments" table:"fragments" doc:"messages that are a part of a larger one"` // includes retransmissions
 	Reassembled int64      `json:"reliability.reassembled" table:"reassembled_messages" doc:"game messages made of fragments"`
 	Incomplete  int64      `json:"reliability.incomplete" table:"incomplete_messages" doc:"game messages with missing fragments"`
 
 	Counted      int64            `table:"game_messages" doc:"game messages, complete and not seen before"`
-	Opcodes      [256]OpcodeCount // the same, by opcode
-	Flags        [3]FlagCount     // StateUpdates, by direction and dirty flags; DirUnknown is not used
-	PayloadBytes int64            `json:"payload_bytes" table:"payload_bytes" doc:"their bytes"` // of counted game messages
+	Opcodes      [256]OpcodeCount // game messages by opcode
+	Flags        [3]FlagCount     // StateUpdates by direction and dirty flags. The element for DirUnknown is not used.
+	PayloadBytes int64            `json:"payload_bytes" table:"payload_bytes" doc:"their bytes"` // length of counted game messages
 	ResidueBytes int64            `json:"residue_bytes" table:"residue_bytes" doc:"of them, undecoded"`
-	Errors       int64            `json:"errors" table:"errors" doc:"malformed messages and datagrams"` // a cut by the capture is no error
+	Errors       int64            `json:"errors" table:"errors" doc:"malformed messages and datagrams"` // truncation by the capture does not count
 
 	seen     bool
 	datagram int  // frame number of the current datagram
-	bad      bool // it counts as malformed
+	bad      bool // the current datagram counts as malformed
 }
 
 // An OpcodeCount counts the game messages of one opcode.
 type OpcodeCount struct {
 	Opcode   decode.Opcode `json:"opcode"`
-	Name     string        `json:"name,omitempty"` // empty if the opcode is not known
+	Name     string        `json:"name,omitempty"` // empty if the opcode is unknown
 	Topic    decode.Topic
 	ToHost   int64 `json:"c2s"`
 	FromHost int64 `json:"s2c"`
 	Total    int64 `json:"total"` // includes messages of unknown direction
-	Bytes    int64 `json:"bytes"` // of their payloads
+	Bytes    int64 `json:"bytes"` // length of their payloads
 }
 
 // A FlagCount counts StateUpdates by their dirty flags.
@@ -76,7 +76,7 @@ func (t *Tally) Record(r *dissect.Record) error {
 	return nil
 }
 
-// Needs returns the parts of records that a tally needs.
+// Needs returns the parts of records that a tally uses.
 func (t *Tally) Needs() dissect.Needs { return dissect.Needs{Run: t.Run} }
 
 // Run counts messages that come without records. It never fails.
@@ -102,7 +102,8 @@ func (t *Tally) Run(r *dissect.Run) error {
 	return nil
 }
 
-// count counts complete game messages of an opcode, which have so many bytes together.
+// count counts complete game messages of an opcode. The argument size is their
+// length together.
 func (t *Tally) count(op decode.Opcode, spec *decode.Spec, dir dissect.Dir, n int64, size int) {
 	t.Counted += n
 	t.PayloadBytes += int64(size)
@@ -117,7 +118,7 @@ func (t *Tally) count(op decode.Opcode, spec *decode.Spec, dir dissect.Dir, n in
 		o.ToHost += n
 	case dissect.FromHost:
 		o.FromHost += n
-	case dissect.DirUnknown: // in the total only
+	case dissect.DirUnknown: // counts only in the total
 	}
 }
 
@@ -151,7 +152,7 @@ func (t *Tally) message(r *dissect.Record) {
 	}
 }
 
-// game counts the game message of a record that is no repetition.
+// game counts the game message of a record that is not a retransmission.
 func (t *Tally) game(r *dissect.Record) {
 	if r.Status == dissect.StatusMalformed {
 		t.Errors++
@@ -169,7 +170,7 @@ func (t *Tally) game(r *dissect.Record) {
 // malformed counts the rest of a datagram. If messages came before it, the
 // datagram has been counted as one of the game's.
 func (t *Tally) malformed(r *dissect.Record) {
-	if r.Cut { // the capture is to blame
+	if r.Cut { // the capture truncated it
 		if t.begins(r.Datagram, r.Part) {
 			t.Game++
 		}
@@ -188,8 +189,9 @@ func (t *Tally) malformed(r *dissect.Record) {
 	t.bad = true
 }
 
-// begins reports whether a part of a datagram is the first one taken. Frame
-// numbers alone do not tell where one capture ends and the next begins.
+// begins reports whether a part of a datagram is the first one counted. Frame
+// numbers are not enough, since a tally may count several captures one after
+// another.
 func (t *Tally) begins(d *dissect.Datagram, part int) bool {
 	if d == nil {
 		return true
@@ -209,8 +211,8 @@ func (t *Tally) Share(n int64) float64 {
 	return float64(n) / float64(t.Counted)
 }
 
-// ByCount returns the opcodes that occurred, the most frequent first, equals
-// in numeric order.
+// ByCount returns the opcodes that occurred, the most frequent first. Equally
+// frequent ones are in numeric order.
 func (t *Tally) ByCount() []OpcodeCount {
 	var out []OpcodeCount
 	for op, o := range t.Opcodes {
@@ -229,8 +231,8 @@ type FlagShare struct {
 	Count int64
 }
 
-// ByCount returns the combinations that occurred, the most frequent first,
-// equals in numeric order.
+// ByCount returns the combinations that occurred, the most frequent first.
+// Equally frequent ones are in numeric order.
 func (f *FlagCount) ByCount() []FlagShare {
 	var out []FlagShare
 	for flags, n := range f {
@@ -254,7 +256,7 @@ func (f *FlagCount) Total() int64 {
 // flagNames are the dirty flags, bit 0 first.
 var flagNames = msg.DirtyNames()
 
-// AppendFlagNames appends the names of the dirty flags that are set, such as
+// AppendFlagNames appends the names of the set dirty flags, such as
 // POSITION|FORWARD|UP.
 func AppendFlagNames(dst []byte, flags uint8) []byte {
 	if flags == 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An ack is an acknowledgement that is repeated. It is in one of three lists,
-// by how often it was sent.
+// An ack is an acknowledgement that is being repeated. How often it was sent
+// decides in which of three lists it is.
 type ack struct {
 	header     transport.Header
 	times      int
@@ -16,9 +16,9 @@ type ack struct {
 	prev, next *ack
 }
 
-// An ackList holds acknowledgements, those that are due first at its front.
-// All of one list wait equally long, so that a new one belongs at or close to
-// its end.
+// An ackList is a list of acknowledgements in the order in which they are due.
+// All in one list wait equally long, so a new one belongs at or close to its
+// end.
 type ackList struct{ first, last *ack }
 
 func (l *ackList) add(a *ack) {
@@ -56,15 +56,15 @@ func (a *ack) leave() {
 
 // acks are the acknowledgements that an endpoint sends.
 type acks struct {
-	by    map[uint32]*ack // by ackKey
+	by    map[uint32]*ack // indexed by ackKey
 	fresh ackList         // not sent yet
-	again ackList         // sent less often than is worth a datagram
-	rider ackList         // that travel only with others
-	spare *ack            // for the next one
+	again ackList         // sent too rarely to end: due ones cause a datagram
+	rider ackList         // sent only in datagrams that have other messages
+	spare *ack            // unused ones
 }
 
-// put adds an acknowledgement, or begins anew with one that is still repeated.
-// Beyond the limit the one that has been sent most often goes.
+// put adds an acknowledgement, or restarts one that is still being repeated.
+// Beyond the limit, it drops the one that has been sent most often.
 func (s *acks) put(h transport.Header, due time.Duration, limit int) {
 	key := ackKey(&h)
 	a := s.by[key]
@@ -96,7 +96,7 @@ func (s *acks) most() *ack {
 	return nil
 }
 
-// free gives back an acknowledgement that is in no list any more.
+// free takes back an acknowledgement that is in no list.
 func (s *acks) free(a *ack) {
 	delete(s.by, ackKey(&a.header))
 	s.spare = a
@@ -111,8 +111,8 @@ func ackKey(h *transport.Header) uint32 {
 	return keyOf(class, h.Seq, h.Fragment, h.Index)
 }
 
-// send sends those of a list that are due, and moves each to the list that it
-// belongs to then.
+// send sends the acknowledgements of a list that are due, and moves each to its
+// next list.
 func (s *acks) send(l *ackList, now time.Duration, b *builder) {
 	for a := l.first; a != nil && a.due <= now && b.add(&a.header, nil); a = l.first {
 		a.leave()

@@ -1,17 +1,17 @@
-// Not part of the library: package arq is one end of a connection between a
-// host and a client: it numbers messages, repeats them until they are
-// acknowledged, cuts long ones into fragments, and puts arrivals back into
-// order. It does so as the stock game does, with its timers and its habit of
-// acknowledging everything several times; a host on a network has it repeat by
-// the measured round trip.
+// Not part of the library: package arq implements one end of a connection
+// between a host and a client. It numbers messages, retransmits them until they
+// are acknowledged, splits long ones into fragments, and puts received ones in
+// order. It works as the stock game does, with the same timers, and it
+// acknowledges everything several times. A host on a network lets it retransmit
+// by the measured round trip.
 //
 // An endpoint has no socket, no clock and no cipher: transport messages and the
 // time go in, deciphered datagrams come out. It is not safe for concurrent use.
-// Its work for one message takes the same time however many wait.
+// The time for one message does not depend on how many wait.
 //
-// A body that is queued belongs to the endpoint from then on and must not
-// change; the same body may be queued on any number of endpoints. A message that
-// is delivered is valid until the function that it is given to returns.
+// A queued body belongs to the endpoint and must not change. The same body may
+// be queued on any number of endpoints. A delivered message is valid until the
+// deliver function returns.
 package arq
 
 import (
@@ -23,19 +23,19 @@ import (
 
 // Timers of the stock game.
 const (
-	FirstInterval  = time.Second              // until the first repetition
-	IntervalStep   = time.Second              // by which the interval grows
-	LongestWait    = 5 * time.Second          // an interval beyond falls back to the first
-	Lifetime       = 360 * time.Second        // after which a message is given up
-	KeepaliveAfter = 5 * time.Second          // without sending
-	SilenceLimit   = 45 * time.Second         // without hearing anything
-	Linger         = 15 * time.Second         // that a peer is remembered after it left
-	AckInterval    = 2 * time.Second / 3      // between repetitions of an acknowledgement
-	acksAlone      = 3                        // times that an acknowledgement is worth a datagram
-	acksAtMost     = 9                        // times that it is sent at all
-	connectAckWait = 50 * time.Millisecond    // by which that of a connect follows the accept
-	pieceBytes     = transport.MaxMessage - 6 // of a message in a fragment
-	firstBytes     = transport.MaxMessage - 7 // in fragment 0
+	FirstInterval  = time.Second              // time until the first retransmission
+	IntervalStep   = time.Second              // by how much the interval grows
+	LongestWait    = 5 * time.Second          // longest interval. After it, the interval is FirstInterval again.
+	Lifetime       = 360 * time.Second        // how long a message is retransmitted
+	KeepaliveAfter = 5 * time.Second          // time without sending after which a keepalive is sent
+	SilenceLimit   = 45 * time.Second         // time without receiving after which the other side counts as gone
+	Linger         = 15 * time.Second         // how long a peer is remembered after it left
+	AckInterval    = 2 * time.Second / 3      // time between repetitions of an acknowledgement
+	acksAlone      = 3                        // how often an acknowledgement may cause a datagram
+	acksAtMost     = 9                        // how often an acknowledgement is sent in total
+	connectAckWait = 50 * time.Millisecond    // by how much the acknowledgement of a connect follows the accept
+	pieceBytes     = transport.MaxMessage - 6 // bytes of a message in a fragment
+	firstBytes     = transport.MaxMessage - 7 // the same for fragment 0
 	mostPieces     = 255
 )
 
@@ -45,44 +45,44 @@ const AllWaits = (FirstInterval + LongestWait) * (LongestWait / IntervalStep) / 
 
 // Timers of an endpoint that adapts.
 const (
-	shortestWait = 100 * time.Millisecond // for an acknowledgement, however near the other side is
-	evenWaits    = 2                      // repetitions after the same wait; then it doubles
-	burstBytes   = 8 << 10                // of repetitions that leave at once
-	burstPause   = 50 * time.Millisecond  // until more may
-	mostPassed   = 16                     // messages too long for a bound that are passed over
+	shortestWait = 100 * time.Millisecond // shortest wait for an acknowledgement, even if the other side is close
+	evenWaits    = 2                      // number of retransmissions with the same wait. Later waits double.
+	burstBytes   = 8 << 10                // bytes of retransmissions sent at once
+	burstPause   = 50 * time.Millisecond  // time until more may be sent
+	mostPassed   = 16                     // how many messages may be skipped because they exceed the limit of a datagram
 )
 
 // unansweredTries is how often a control message is sent to a side with 8-bit
-// numbers that has never acknowledged one: OpenBC's clients do not acknowledge
-// any.
+// numbers that has never acknowledged one, since OpenBC's clients acknowledge
+// none.
 const unansweredTries = 3
 
-// MaxBody is how long a game message can be.
+// MaxBody is the maximum length of a game message in bytes.
 const MaxBody = firstBytes + (mostPieces-1)*pieceBytes
 
-// maxControl is how long the body of a control message can be.
+// maxControl is the maximum length of a control message's body in bytes.
 const maxControl = transport.MaxDatagram - 2 - controlHeader
 
 // controlHeader is the size of the header of a control message: type, flags and
 // size, and number.
 const controlHeader = 5
 
-// Why a message is not taken.
+// The reasons why a message is not queued.
 var (
 	ErrLong = errors.New("longer than 255 fragments can carry, or a datagram if it cannot be sent in fragments")
 	ErrFull = errors.New("too many messages wait to be sent or acknowledged")
 )
 
-// Limits bound the memory of an endpoint. Zero stands for the default.
+// Limits bound the memory of an endpoint. Zero fields mean the defaults.
 type Limits struct {
-	Waiting      int // messages that are not sent or not acknowledged: 8,192
-	WaitingBytes int // in their bodies: 1.5 MiB
-	Held         int // messages and fragments that came too early: 1,024
-	HeldBytes    int // that they take, with the overhead of each: 256 KiB
+	Waiting      int // messages that have not been sent or acknowledged: 8,192
+	WaitingBytes int // bytes of their bodies: 1.5 MiB
+	Held         int // messages and fragments that arrived too early: 1,024
+	HeldBytes    int // bytes that they take, including overhead: 256 KiB
 	Acks         int // acknowledgements to repeat: 512
-	// Ahead is how many messages may be missing before one that came early: 0x4000,
-	// as in the game. One that is far ahead would wait until the numbers begin again,
-	// and then take the place of another.
+	// Ahead is how many messages may be missing before an early one: 0x4000, as in
+	// the game. A message too far ahead would wait until the numbers wrap, and
+	// then be taken for another one.
 	Ahead int
 }
 
@@ -104,34 +104,34 @@ func (l Limits) orDefault() Limits {
 // A Message is one message to send or deliver.
 type Message struct {
 	Type     transport.Type
-	Reliable bool // of a Standard message; the other types always are
+	Reliable bool // for a Standard message. The other types always are reliable.
 	Priority bool
-	Alone    bool // to be sent: at most one such message a datagram
+	Alone    bool // for sending: a datagram has at most one such message
 	Body     []byte
-	// Header is that of a delivered message, or of the fragment that
+	// Header is the header of a delivered message, or of the fragment that
 	// completed it.
 	Header transport.Header
 }
 
 // Stats count an endpoint's messages.
 type Stats struct {
-	Sent          int // messages, for the first time
+	Sent          int // messages sent, without retransmissions
 	Retransmitted int
-	Expired       int // given up after Lifetime, or by a side that acknowledges none of their kind
+	Expired       int // messages dropped after Lifetime, or because the other side acknowledges none of their kind
 	Delivered     int
-	Duplicates    int // reliable messages that had come before
-	Early         int // held until those before them came
-	Refused       int // outside the window, beyond a limit, or impossible
+	Duplicates    int // reliable messages received again
+	Early         int // messages kept until those before them came
+	Refused       int // messages outside the window, beyond a limit, or impossible
 	Acknowledged  int
-	Again         int // acknowledgements of messages that were acknowledged before
+	Again         int // acknowledgements of messages that had been acknowledged before
 	Bogus         int // acknowledgements of messages never sent
-	Challenged    int // messages of challenges
+	Challenged    int // messages that were challenges
 
-	// How things stand:
-	RTT          time.Duration // smoothed round trip, 0 as long as none was measured
-	Waiting      int           // messages that are not sent or not acknowledged
-	WaitingBytes int           // in their bodies
-	Held         int           // messages and fragments that came too early
+	// The current state:
+	RTT          time.Duration // smoothed round trip, 0 before the first measurement
+	Waiting      int           // messages that have not been sent or acknowledged
+	WaitingBytes int           // bytes of their bodies
+	Held         int           // messages and fragments that arrived too early
 }
 
 // The two sequence spaces.
@@ -148,8 +148,8 @@ func classOf(t transport.Type) int {
 	return data
 }
 
-// keyOf returns a number for a message or fragment, other for each that can be
-// under way at one time.
+// keyOf returns a number for a message or fragment, which is unique among those
+// that can be under way at the same time.
 func keyOf(class int, seq uint16, fragment bool, index uint8) uint32 {
 	key := uint32(class)<<31 | uint32(seq)
 	if fragment {
@@ -164,53 +164,53 @@ type Endpoint struct {
 	limits Limits
 	room   int
 	eight  bool // the other side's numbers have 8 bits
-	wide   bool // they have been seen to have more
+	wide   bool // the other side has used numbers of more than 8 bits
 	linger bool
 	adapt  bool
 
-	epoch    time.Time // times are counted from here
+	epoch    time.Time // origin of all times of type time.Duration
 	next     [classes]uint16
-	wrapped  bool // game messages have used the last number and begun again at 0
-	urgent   fifo // not sent yet: with priority
-	plain    fifo // without
-	alone    fifo // at most one a datagram
+	wrapped  bool // the numbers of game messages have wrapped
+	urgent   fifo // not sent yet, with priority
+	plain    fifo // not sent yet, without priority
+	alone    fifo // not sent yet, at most one per datagram
 	queued   uint64
 	unacked  map[uint32]*outgoing
-	due      dueHeap // the same, those that are due first at its front
-	bytes    int     // in bodies of all of these
+	due      dueHeap // the unacknowledged messages, in the order in which they are due
+	bytes    int     // length of the bodies of all these
 	spare    *outgoing
-	progress time.Duration // when an acknowledgement came, or the first message to be acknowledged left
+	progress time.Duration // time of the last acknowledgement, or when the first waiting message was sent
 	answers  bool          // the other side has acknowledged a control message
 
 	rtt, deviation, lowest time.Duration
-	burst                  time.Duration // when the last burst of repetitions began
+	burst                  time.Duration // when the last burst of retransmissions began
 	burstSize              int
 
 	acks  acks
 	in    [classes]inbox
-	held  int // messages and fragments
+	held  int // number of messages and fragments that arrived too early
 	heldB int // bytes that they take
 
-	sent   time.Duration // the last datagram; 0 for none, the first is at 1
+	sent   time.Duration // time of the last datagram. 0 means none, since the first time is 1.
 	window window
 	asking outgoing // the last message that was acknowledged
-	asks   bool     // there is one
+	asks   bool     // whether asking is set
 	signs  *signs   // nil until the first challenge
 	stats  Stats
 
-	delivered Message // that is just delivered
+	delivered Message // message that is being delivered
 }
 
-// An outgoing message is one that is not acknowledged yet, or not sent.
+// An outgoing is a message that has not been sent or acknowledged.
 type outgoing struct {
 	body     []byte
-	order    uint64        // in which it was queued
-	first    time.Duration // when it was sent first, or queued
-	last     time.Duration // when it was sent last
-	before   time.Duration // and the time before
+	order    uint64        // position in the order of queueing
+	first    time.Duration // when it was first sent, or queued
+	last     time.Duration // when it was last sent
+	before   time.Duration // when it was sent the time before
 	due      time.Duration
 	interval time.Duration
-	at       int // in the heap
+	at       int // index in the heap
 	tries    int
 
 	seq          uint16
@@ -220,7 +220,7 @@ type outgoing struct {
 	priority     bool
 	fragment     bool
 
-	next *outgoing // in a fifo, or spare
+	next *outgoing // next one in a fifo or among the spare ones
 }
 
 func (o *outgoing) header() transport.Header {
@@ -232,8 +232,8 @@ func (o *outgoing) header() transport.Header {
 
 func (o *outgoing) key() uint32 { return keyOf(classOf(o.typ), o.seq, o.fragment, o.index) }
 
-// New returns an end of a connection; its datagrams begin with the peer id. It
-// repeats when the stock game would.
+// New returns an endpoint whose datagrams begin with the peer id. It
+// retransmits with the stock game's timers.
 func New(peer uint8, limits Limits) *Endpoint {
 	e := &Endpoint{peer: peer, limits: limits.orDefault(), unacked: map[uint32]*outgoing{}}
 	e.acks.by = map[uint32]*ack{}
@@ -243,8 +243,7 @@ func New(peer uint8, limits Limits) *Endpoint {
 	return e
 }
 
-// at returns a time as it is counted here. The first one is 1, so that 0 can
-// stand for never.
+// at converts a time. The first time is 1, so that 0 can stand for never.
 func (e *Endpoint) at(now time.Time) time.Duration {
 	if e.epoch.IsZero() {
 		e.epoch = now.Add(-1)
@@ -252,28 +251,29 @@ func (e *Endpoint) at(now time.Time) time.Duration {
 	return now.Sub(e.epoch)
 }
 
-// SetPeer changes the peer id that datagrams begin with.
+// SetPeer changes the peer id with which datagrams begin.
 func (e *Endpoint) SetPeer(id uint8) { e.peer = id }
 
-// Adapt says whether messages are repeated by the measured round trip, all that
-// are due at once, instead of after the stock game's seconds and one a datagram.
-// Clients accept either.
+// Adapt chooses how messages are retransmitted. If on, they are retransmitted
+// by the measured round trip, and all due ones at once. Otherwise, they are
+// retransmitted with the stock game's timers, one per datagram. Clients accept
+// both.
 func (e *Endpoint) Adapt(on bool) { e.adapt = on }
 
-// Eight says whether the other side counts to 255 and begins again, as OpenBC
-// does. An endpoint finds out for itself as soon as it meets a form that only
-// OpenBC writes.
+// Eight tells whether the other side's numbers wrap after 255, as OpenBC's do.
+// An endpoint detects this by itself when it receives a form that only OpenBC
+// sends.
 func (e *Endpoint) Eight(on bool) { e.eight = on && !e.wide }
 
-// SetRoom bounds the size of the next datagrams; 0 stands for the game's 512
-// bytes. As long as there is a bound, acknowledgements are not repeated.
+// SetRoom limits the size of later datagrams. 0 means the game's 512 bytes.
+// While there is a limit, acknowledgements are not repeated.
 func (e *Endpoint) SetRoom(bytes int) { e.room = bytes }
 
-// Close tells the endpoint that its peer has left: it repeats its
-// acknowledgements and sends waiting messages, but no keepalives.
+// Close tells the endpoint that its peer has left. It goes on to repeat
+// acknowledgements and to send waiting messages, but sends no keepalives.
 func (e *Endpoint) Close() { e.linger = true }
 
-// Stats returns the counts so far, and how things stand.
+// Stats returns the counts so far, and the current state.
 func (e *Endpoint) Stats() Stats {
 	s := e.stats
 	s.RTT, s.Waiting, s.WaitingBytes, s.Held = e.rtt, e.waiting()+len(e.unacked), e.bytes, e.held
@@ -289,8 +289,8 @@ func (e *Endpoint) waiting() int { return e.urgent.n + e.plain.n + e.alone.n }
 // Idle reports whether nothing waits to be sent or acknowledged.
 func (e *Endpoint) Idle() bool { return e.waiting()+len(e.unacked) == 0 }
 
-// Stalled returns how long the other side has acknowledged none of the messages
-// that wait for it.
+// Stalled returns for how long the other side has acknowledged none of the
+// messages that wait for it.
 func (e *Endpoint) Stalled(now time.Time) time.Duration {
 	if len(e.unacked) == 0 {
 		return 0
@@ -298,9 +298,9 @@ func (e *Endpoint) Stalled(now time.Time) time.Duration {
 	return e.at(now) - e.progress
 }
 
-// Queue takes a message to be sent. Reliable messages are delivered in the
-// order in which they are queued. The error is ErrLong or ErrFull, and then
-// nothing is queued.
+// Queue queues a message to be sent. Reliable messages are delivered in the
+// order of queueing. The error is ErrLong or ErrFull. In both cases nothing is
+// queued.
 func (e *Endpoint) Queue(now time.Time, m Message) error {
 	if e.waiting()+len(e.unacked) >= e.limits.Waiting || e.bytes+len(m.Body) > e.limits.WaitingBytes {
 		return ErrFull
@@ -351,15 +351,15 @@ func longestWhole(reliable bool) int {
 	return transport.MaxMessage - 3
 }
 
-// Arrive turns a message to be sent into the one that the other side's endpoint
-// delivers if nothing is lost; the number is left out. The error is ErrLong.
+// Arrive converts a message to be sent to the one that the other side delivers
+// if nothing is lost. It does not set the number. The error is ErrLong.
 func Arrive(m *Message) error {
 	most := MaxBody
 	switch {
 	case m.Type != transport.Standard:
 		m.Reliable, m.Priority, most = true, true, maxControl
 	case len(m.Body) > longestWhole(m.Reliable):
-		m.Reliable = true // fragments are
+		m.Reliable = true // fragments are reliable
 	}
 	m.Header = transport.Header{Type: m.Type, Reliable: m.Reliable, Priority: m.Priority, HasSeq: m.Reliable}
 	if len(m.Body) > most {
@@ -397,7 +397,7 @@ func (e *Endpoint) add(now time.Duration, message *outgoing, alone bool) {
 	}
 }
 
-// free gives back a message that is in no queue any more.
+// free takes back a message that is in no queue.
 func (e *Endpoint) free(o *outgoing) {
 	e.bytes -= len(o.body)
 	*o = outgoing{next: e.spare}
@@ -412,7 +412,7 @@ func (e *Endpoint) forget(o *outgoing) {
 	e.free(o)
 }
 
-// Repeat makes unacknowledged messages of a type due at once.
+// Repeat makes the unacknowledged messages of a type due now.
 func (e *Endpoint) Repeat(now time.Time, t transport.Type) {
 	at := e.at(now)
 	for _, o := range e.sentOf(func(o *outgoing) bool { return o.typ == t }) {
@@ -421,16 +421,16 @@ func (e *Endpoint) Repeat(now time.Time, t transport.Type) {
 	}
 }
 
-// Settle drops unacknowledged messages of a type, which the other side has
-// proved by other means to have.
+// Settle drops the unacknowledged messages of a type, because the other side
+// has proved by other means that it has them.
 func (e *Endpoint) Settle(t transport.Type) {
 	for _, o := range e.sentOf(func(o *outgoing) bool { return o.typ == t }) {
 		e.forget(o)
 	}
 }
 
-// Abandon drops all game messages that wait to be sent or acknowledged, so that
-// there is room to say goodbye.
+// Abandon drops all game messages that wait to be sent or acknowledged, to make
+// room for a leave message.
 func (e *Endpoint) Abandon() {
 	for _, q := range [...]*fifo{&e.plain, &e.alone, &e.urgent} {
 		kept := fifo{}
@@ -446,10 +446,11 @@ func (e *Endpoint) Abandon() {
 	for _, o := range e.sentOf(func(o *outgoing) bool { return classOf(o.typ) == data }) {
 		e.forget(o)
 	}
-	e.spare = nil // there may be many
+	e.spare = nil // the list may be long
 }
 
-// sentOf returns the unacknowledged messages that match which.
+// sentOf returns the unacknowledged messages for which the function returns
+// true.
 func (e *Endpoint) sentOf(which func(*outgoing) bool) (list []*outgoing) {
 	for _, o := range e.due {
 		if which(o) {
@@ -459,8 +460,8 @@ func (e *Endpoint) sentOf(which func(*outgoing) bool) (list []*outgoing) {
 	return list
 }
 
-// Datagram appends the next datagram that is due, in its deciphered form, to
-// dst; ok is false if none is. It is called until then.
+// Datagram appends the next due datagram to dst, deciphered. If none is due, ok
+// is false. Call it until then.
 func (e *Endpoint) Datagram(now time.Time, dst []byte) (plain []byte, ok bool) {
 	at := e.at(now)
 	room := transport.MaxDatagram
@@ -469,7 +470,7 @@ func (e *Endpoint) Datagram(now time.Time, dst []byte) (plain []byte, ok bool) {
 	}
 	b := builder{b: append(dst, e.peer, 0), start: len(dst), room: room}
 	e.acks.send(&e.acks.fresh, at, &b)
-	if e.room == 0 { // where room is short, there are better uses for it than repetitions
+	if e.room == 0 { // if there is a limit, use the room for other messages
 		e.acks.send(&e.acks.again, at, &b)
 	}
 	e.sendChallenge(&b)
@@ -510,8 +511,8 @@ func (b *builder) add(h *transport.Header, body []byte) bool {
 	return true
 }
 
-// retransmit repeats due messages: one or, where the endpoint adapts, as many as
-// fit. Where there is a bound, a message beyond it holds up none behind it.
+// retransmit retransmits due messages: one, or as many as fit if the endpoint
+// adapts. If there is a limit, messages beyond it are skipped.
 func (e *Endpoint) retransmit(now time.Duration, b *builder) {
 	var passed [mostPassed]*outgoing
 	n := 0
@@ -559,14 +560,14 @@ func (e *Endpoint) retransmit(now time.Duration, b *builder) {
 	}
 }
 
-// hopeless reports whether a message that is due will not be acknowledged.
+// hopeless reports whether a due message will never be acknowledged.
 func (e *Endpoint) hopeless(now time.Duration, o *outgoing) bool {
 	return now-o.first >= Lifetime ||
 		e.eight && !e.answers && classOf(o.typ) == control && o.typ != transport.Connect && o.tries >= unansweredTries
 }
 
-// interval returns how long a message that was just sent waits for its
-// acknowledgement.
+// interval returns how long to wait for the acknowledgement of a message that
+// was just sent.
 func (e *Endpoint) interval(o *outgoing) time.Duration {
 	fixed := o.typ == transport.Connect || o.typ == transport.Disconnect
 	switch {
@@ -584,7 +585,7 @@ func (e *Endpoint) interval(o *outgoing) time.Duration {
 	return o.interval
 }
 
-// timeout returns after how long an acknowledgement is overdue.
+// timeout returns the time after which an acknowledgement is overdue.
 func (e *Endpoint) timeout() time.Duration {
 	if e.lowest == 0 {
 		return FirstInterval
@@ -592,9 +593,9 @@ func (e *Endpoint) timeout() time.Duration {
 	return min(max(e.rtt+4*e.deviation, shortestWait), FirstInterval)
 }
 
-// measure takes the round trip of a message that is acknowledged now. If it was
-// repeated, the acknowledgement is for the last time, unless that is so short
-// ago that it can only be for the time before.
+// measure measures the round trip of a message that is being acknowledged. If
+// the message was retransmitted, the acknowledgement is for the last
+// transmission, unless that was too short ago. Then it is for the one before.
 func (e *Endpoint) measure(now time.Duration, o *outgoing) {
 	trip := now - o.last
 	if o.tries > 1 && trip < e.lowest*3/4 {
@@ -611,7 +612,7 @@ func (e *Endpoint) measure(now time.Duration, o *outgoing) {
 	e.deviation += (max(off, -off) - e.deviation) / 4
 }
 
-// sendFirst sends new messages, up to the first that does not fit.
+// sendFirst sends new messages, up to the first one that does not fit.
 func (e *Endpoint) sendFirst(now time.Duration, b *builder) {
 	alone := false
 	for {
@@ -648,8 +649,8 @@ func (e *Endpoint) sendFirst(now time.Duration, b *builder) {
 	}
 }
 
-// Next returns when Datagram may have something to send; the zero time stands
-// for never.
+// Next returns when Datagram may have something to send, or the zero time for
+// never.
 func (e *Endpoint) Next() time.Time {
 	var next time.Duration
 	sooner := func(t time.Duration) {
@@ -658,7 +659,7 @@ func (e *Endpoint) Next() time.Time {
 		}
 	}
 	for _, q := range [...]*fifo{&e.urgent, &e.plain, &e.alone} {
-		if q.n > 0 && (!q.first.reliable || e.opens(q.first)) { // the others wait for acknowledgements
+		if q.n > 0 && (!q.first.reliable || e.opens(q.first)) { // other messages wait for acknowledgements
 			sooner(q.first.due)
 		}
 	}

@@ -1,6 +1,6 @@
 package arq
 
-// A fifo holds messages in the order in which they came.
+// A fifo is a queue of messages.
 type fifo struct {
 	first, last *outgoing
 	n           int
@@ -29,9 +29,8 @@ func (q *fifo) pop() *outgoing {
 	return o
 }
 
-// A dueHeap holds the messages that wait for an acknowledgement; the first is
-// due before all others. Of those that are due at one time the oldest comes
-// first.
+// A dueHeap has the messages that wait for an acknowledgement. The first one is
+// due first. Among messages due at the same time, the oldest comes first.
 type dueHeap []*outgoing
 
 func (h dueHeap) less(i, j int) bool {
@@ -78,7 +77,7 @@ func (h *dueHeap) push(o *outgoing) {
 	h.up(o.at)
 }
 
-// fix puts a message that is due at another time in its place.
+// fix moves a message whose due time has changed to its place.
 func (h dueHeap) fix(o *outgoing) {
 	h.up(o.at)
 	h.down(o.at)

@@ -8,29 +8,30 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An inbox puts the reliable messages of one class into order.
+// An inbox puts the reliable messages of one class in order.
 type inbox struct {
 	expected uint16
 	early    map[uint16]*early
 }
 
-// An early message waits for messages before it or for missing fragments.
+// An early is a message that waits for messages before it or for missing
+// fragments.
 type early struct {
 	header transport.Header
 	body   []byte
 	pieces []piece
-	there  [mostPieces/64 + 1]uint64 // a bit for the index of each piece
-	top    int                       // the highest of them
-	count  int                       // 0 as long as fragment 0 is missing
+	there  [mostPieces/64 + 1]uint64 // one bit for each fragment that has arrived
+	top    int                       // highest index of these
+	count  int                       // number of fragments, 0 while fragment 0 is missing
 }
 
-// A piece is a fragment that is held.
+// A piece is a fragment that waits.
 type piece struct {
 	index uint8
 	body  []byte
 }
 
-// The overhead of an early message, and of a piece of one, beside its body.
+// The overhead of an early message, and of each of its fragments, in bytes.
 const (
 	earlyBytes = 256
 	pieceSize  = 64
@@ -40,7 +41,7 @@ func (m *early) complete() bool {
 	return !m.header.Fragment || len(m.pieces) == m.count
 }
 
-// size returns how many bytes the message takes.
+// size returns how many bytes of memory the message takes.
 func (m *early) size() int {
 	n := earlyBytes + len(m.body)
 	for i := range m.pieces {
@@ -60,12 +61,12 @@ func (m *early) join() []byte {
 }
 
 // openBCAck is a bit that OpenBC's test clients set in every acknowledgement,
-// whatever the class of the message.
+// for all classes of messages.
 const openBCAck = 0x80
 
-// Receive takes one transport message of the other side and gives deliver all
-// that is ready: the message itself, messages that waited for it, or none. Control messages are delivered like game messages; acknowledgements and
-// keepalives are not.
+// Receive takes a transport message of the other side. It calls deliver for all
+// messages that are ready: the message and those that waited for it, or none.
+// Control messages are also delivered. Acknowledgements and keepalives are not.
 func (e *Endpoint) Receive(now time.Time, m *transport.Message, deliver func(*Message)) {
 	at := e.at(now)
 	switch {
@@ -86,26 +87,27 @@ func (e *Endpoint) Receive(now time.Time, m *transport.Message, deliver func(*Me
 
 func (e *Endpoint) deliver(h *transport.Header, body []byte, deliver func(*Message)) {
 	e.stats.Delivered++
-	before := e.delivered // the message of an outer call, if this call is nested
+	before := e.delivered // set if this call is nested in another one
 	e.delivered = Message{Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Body: body, Header: *h}
 	deliver(&e.delivered)
 	e.delivered = before
 }
 
-// doubtfulTries is how often a message is sent before an acknowledgement that somebody
-// else may have written counts: hardly any line loses all of them.
+// doubtfulTries is how often a message must have been sent before an
+// acknowledgement that may be forged counts. Hardly any connection loses all of
+// them.
 const doubtfulTries = 5
 
-// Doubt takes an acknowledgement that somebody else may have written. It frees the
-// message if that has surely come, and proves nothing otherwise.
+// Doubt handles an acknowledgement that may be forged. It drops the
+// acknowledged message if that has surely arrived, and otherwise does nothing.
 func (e *Endpoint) Doubt(now time.Time, h *transport.Header) {
 	before := e.stats
 	e.acknowledged(e.at(now), h, doubtfulTries)
 	e.stats.Acknowledged, e.stats.Again, e.stats.Bogus = before.Acknowledged, before.Again, before.Bogus
 }
 
-// acknowledged removes the message that an acknowledgement names, if that was sent
-// often enough.
+// acknowledged removes the message that an acknowledgement names, if the
+// message was sent at least tries times.
 func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header, tries int) {
 	openBC := h.AckFlags&openBCAck != 0
 	if openBC {
@@ -127,8 +129,9 @@ func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header, tries in
 	}
 }
 
-// remove removes the message of a class that the acknowledgement fits. Of eight
-// bits fit several when much is under way: it is for the one that was sent last.
+// remove removes the message of a class that an acknowledgement names. An 8-bit
+// number can name several messages when many are under way. Then it is the one
+// that was sent last.
 func (e *Endpoint) remove(now time.Duration, h *transport.Header, class, tries int) bool {
 	found := e.unacked[keyOf(class, h.Seq, h.Fragment, h.Index)]
 	if e.eight {
@@ -162,7 +165,7 @@ func (e *Endpoint) remove(now time.Duration, h *transport.Header, class, tries i
 
 // classify returns the action for a sequence number.
 func (e *Endpoint) classify(in *inbox, seq uint16) transport.Action {
-	if e.eight && seq > 0xFF { // it counts further after all
+	if e.eight && seq > 0xFF { // its numbers have more than 8 bits after all
 		e.eight, e.wide = false, true
 		in.expected = seq - uint16(int8(uint8(seq)-uint8(in.expected)))
 	}
@@ -183,8 +186,8 @@ func (e *Endpoint) reliable(now time.Duration, m *transport.Message, deliver fun
 		e.ack(now, &m.Header)
 		return
 	case transport.ActionOutside:
-		// Behind the wrap a repetition looks like the far future. The game
-		// acknowledges before it looks at the window.
+		// After the wrap, a retransmission looks like a message far ahead. The game
+		// acknowledges it before it checks the window.
 		if int16(m.Seq-in.expected) < 0 {
 			e.stats.Duplicates++
 		} else {
@@ -227,8 +230,8 @@ func (e *Endpoint) advance(in *inbox) {
 	}
 }
 
-// hold keeps a message or fragment until its turn comes. Messages beyond the
-// limits are not acknowledged, so that they come again.
+// hold keeps a message or fragment until its turn. Messages beyond the limits
+// are not acknowledged, so that they are sent again.
 func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool {
 	held := in.early[m.Seq]
 	turn := m.Seq == in.expected
@@ -275,12 +278,12 @@ func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool
 	return true
 }
 
-// Awaits reports whether a message has the number that is delivered next.
+// Awaits reports whether a message has the number that is to be delivered next.
 func (e *Endpoint) Awaits(h *transport.Header) bool {
 	return h.HasSeq && e.ahead(&e.in[classOf(h.Type)], h.Seq) == 0
 }
 
-// ahead returns how many messages belong before one that came early.
+// ahead returns how many messages are missing before an early one.
 func (e *Endpoint) ahead(in *inbox, seq uint16) int {
 	n := seq - in.expected
 	if e.eight {
@@ -289,7 +292,7 @@ func (e *Endpoint) ahead(in *inbox, seq uint16) int {
 	return int(n)
 }
 
-// has reports whether the message or fragment is held already.
+// has reports whether the message or fragment has already arrived.
 func (m *early) has(t *transport.Message) bool {
 	switch {
 	case m == nil:
@@ -300,7 +303,7 @@ func (m *early) has(t *transport.Message) bool {
 	return m.there[t.Index/64]&(1<<(t.Index%64)) != 0
 }
 
-// fits reports whether a fragment can be one of this message.
+// fits reports whether a fragment can belong to this message.
 func (m *early) fits(t *transport.Message) bool {
 	if t.Index == 0 {
 		return t.Count > 0 && (m == nil || m.top < int(t.Count))

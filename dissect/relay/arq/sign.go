@@ -7,48 +7,49 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// The game acknowledges every numbered message that comes, whether it wants it
-// or not, up to nine times, and puts all acknowledgements that are due into its
-// next datagram. A challenge is a pair of messages with numbers that the other
-// side drops, and that only a receiver of the challenge knows. A datagram that
-// acknowledges both has a sign of the other side.
+// The game acknowledges every numbered message up to nine times, even if it
+// drops the message. It puts all due acknowledgements into its next datagram. A
+// challenge is a pair of messages whose numbers the other side drops, and which
+// only a receiver of the challenge knows. A datagram that acknowledges both has
+// a sign, which proves that the other side sent it.
 const (
-	challenges    = 512             // that are remembered
-	challengeLife = 7 * time.Second // the game acknowledges for six, and a datagram to ride in may take longer
-	aheadFrom     = 0x8000          // the first number that is too far ahead, as long as few were used
-	behindBy      = 0x3000          // how far back the numbers of challenges go, as soon as as many were used
-	behindAtLeast = 0x0400          // and how close they come
+	challenges    = 512             // how many challenges are remembered
+	challengeLife = 7 * time.Second // how long a challenge is valid. The game acknowledges for six seconds, and may have no datagram to put the acknowledgement in for longer.
+	aheadFrom     = 0x8000          // first number that is too far ahead, while few numbers were used
+	behindBy      = 0x3000          // how far behind the numbers of challenges begin, once that many were used
+	behindAtLeast = 0x0400          // how far behind they end
 )
 
 var challengeBody = msg.Challenge()
 
-// A challenge was sent at a time; 0 for none.
+// A challenge has the time at which it was sent, 0 for none.
 type challenge struct {
 	numbers [2]uint16
 	at      time.Duration
 }
 
-// signs are the challenges of an endpoint.
+// signs has the challenges of an endpoint.
 type signs struct {
 	asked [challenges]challenge
 	next  int
-	due   bool // the last one has not left
+	due   bool // the last one has not been sent
 	live  map[uint16]int
 }
 
-// A Sign says what the acknowledgements of a datagram prove.
+// A Sign tells what the acknowledgements in a datagram prove.
 type Sign uint8
 
 // The signs.
 const (
 	NoSign    Sign = iota // the datagram acknowledges no challenge
-	FalseSign             // it acknowledges numbers that were never sent: its sender guesses
+	FalseSign             // it acknowledges numbers that were never sent, so its sender guesses
 	TrueSign              // it acknowledges a challenge
 )
 
-// Challenge has the next datagram ask the other side for a sign; random are 32
-// bits that nobody can foresee. It asks nothing of a side with 8-bit numbers, which
-// would take the numbers for others, and while very old messages are under way.
+// Challenge puts a challenge into the next datagram. The argument random is 32
+// unpredictable bits. It does nothing for a side with 8-bit numbers, which
+// would confuse the numbers with others, and while very old messages are under
+// way.
 func (e *Endpoint) Challenge(now time.Time, random uint32) {
 	from, size := e.challengeRange()
 	if e.eight || e.linger || size == 0 {
@@ -59,7 +60,7 @@ func (e *Endpoint) Challenge(now time.Time, random uint32) {
 	}
 	s := e.signs
 	c := &s.asked[s.next]
-	if !s.due { // a challenge that has not left is replaced
+	if !s.due { // a challenge that has not been sent is replaced
 		s.next = (s.next + 1) % challenges
 		c = &s.asked[s.next]
 	}
@@ -77,8 +78,8 @@ func (e *Endpoint) Challenge(now time.Time, random uint32) {
 	s.live[c.numbers[0]], s.live[c.numbers[1]] = s.next, s.next
 }
 
-// challengeRange returns the numbers that challenges may have: too far ahead, or
-// long past.
+// challengeRange returns the numbers that challenges may have: too far ahead or
+// too far behind.
 func (e *Endpoint) challengeRange() (from, size uint16) {
 	next := e.next[data]
 	if e.fewUsed() {
@@ -87,17 +88,17 @@ func (e *Endpoint) challengeRange() (from, size uint16) {
 	from, size = next-behindBy, behindBy-behindAtLeast
 	for _, o := range e.due {
 		if classOf(o.typ) == data && next-o.seq >= behindAtLeast {
-			return 0, 0 // the other side may still want a number of that age
+			return 0, 0 // the other side may still wait for such an old number
 		}
 	}
 	return from, size
 }
 
-// fewUsed reports whether only the first numbers were used, so that no message
-// bears one of aheadFrom or higher.
+// fewUsed reports whether so few numbers were used that no message has a number
+// of aheadFrom or higher.
 func (e *Endpoint) fewUsed() bool { return !e.wrapped && e.next[data] < behindBy }
 
-// sendChallenge adds the challenge that is due to a datagram.
+// sendChallenge adds the due challenge to a datagram.
 func (e *Endpoint) sendChallenge(b *builder) {
 	if e.signs == nil || !e.signs.due {
 		return
@@ -115,8 +116,7 @@ func (e *Endpoint) sendChallenge(b *builder) {
 	e.stats.Challenged += len(e.signs.asked[0].numbers)
 }
 
-// Signed looks for a sign in the acknowledgements of a deciphered datagram. They
-// are those of challenges if each returns true for them.
+// Signed checks the acknowledgements in a deciphered datagram for a sign.
 func (e *Endpoint) Signed(now time.Time, plain []byte) Sign {
 	if e.signs == nil {
 		return NoSign
@@ -136,7 +136,7 @@ func (e *Endpoint) Signed(now time.Time, plain []byte) Sign {
 		switch {
 		case !known:
 			return FalseSign
-		case at-e.signs.asked[i].at > challengeLife: // an old one, which proves nothing
+		case at-e.signs.asked[i].at > challengeLife: // too old to prove anything
 		case first == i:
 			sign = TrueSign
 		default:
@@ -146,7 +146,7 @@ func (e *Endpoint) Signed(now time.Time, plain []byte) Sign {
 	return sign
 }
 
-// challenging reports whether a number can only be that of a challenge.
+// challenging reports whether only a challenge can have the number.
 func (e *Endpoint) challenging(seq uint16) bool {
 	if e.signs == nil {
 		return false

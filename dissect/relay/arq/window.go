@@ -7,29 +7,29 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An endpoint that adapts has only so many bytes under way as the other side has
-// lately acknowledged: a line that takes less is not sent the rest again and
-// again.
+// An endpoint that adapts limits the bytes under way to what the other side has
+// lately acknowledged. It so avoids that messages beyond a connection's
+// capacity are retransmitted again and again.
 const (
 	windowFirst = 16 << 10
 	windowLeast = 4 << 10
 	windowMost  = 64 << 10
-	silentBytes = 400 // of repetitions that a side gets that has acknowledged nothing for long
+	silentBytes = 400 // bytes of retransmissions at once to a side that has long acknowledged nothing
 	silentPause = time.Second
 	silentAfter = 2 * time.Second
 )
 
-// askable is the longest message that is kept to ask with.
+// askable is the maximum length of a message that is kept for Ask, in bytes.
 const askable = 64
 
-// window is how much may be under way.
+// window limits how many bytes may be under way.
 type window struct {
-	size   int           // bytes; 0 before the first message
+	size   int           // size in bytes, 0 before the first message
 	flight int           // bytes that are not acknowledged
 	shrunk time.Duration // when it last became smaller
 }
 
-// cost is what a message takes of the window.
+// cost is how many bytes of the window a message takes.
 func (o *outgoing) cost() int { return len(o.body) + transport.PlainHeader + 2 }
 
 // opens reports whether a message may leave for the first time.
@@ -41,16 +41,16 @@ func (e *Endpoint) opens(o *outgoing) bool {
 	return !e.adapt || classOf(o.typ) == control || w.flight == 0 || w.flight+o.cost() <= w.size
 }
 
-// overdue makes the window smaller, since a message was not acknowledged in time.
+// overdue shrinks the window, since a message was not acknowledged in time.
 func (e *Endpoint) overdue(now time.Duration) {
 	if w := &e.window; e.adapt && now-w.shrunk >= max(e.rtt, shortestWait) {
 		w.size, w.shrunk = max(w.size/2, windowLeast), now
 	}
 }
 
-// burstLimits returns how many bytes of repetitions leave at once, and after how
-// long more may. A side that has acknowledged nothing for long is sent little: if
-// it hears that, the rest follows.
+// burstLimits returns how many bytes of retransmissions are sent at once, and
+// the pause before more may be sent. A side that has long acknowledged nothing
+// is sent little until it acknowledges that.
 func (e *Endpoint) burstLimits(now time.Duration) (most int, pause time.Duration) {
 	if len(e.unacked) > 0 && now-e.progress > silentAfter {
 		return silentBytes, silentPause
@@ -58,17 +58,18 @@ func (e *Endpoint) burstLimits(now time.Duration) (most int, pause time.Duration
 	return burstBytes, burstPause
 }
 
-// Congested reports whether the other side lags behind with its acknowledgements,
-// so that messages that will soon be outdated had better not be sent.
+// Congested reports whether the other side is behind with its acknowledgements,
+// so that messages that soon become outdated should not be sent.
 func (e *Endpoint) Congested() bool {
 	return e.adapt && e.window.size > 0 && e.window.flight+e.bytesWaiting() >= e.window.size
 }
 
-// bytesWaiting returns about how many bytes wait to be sent for the first time.
+// bytesWaiting returns the approximate number of bytes that wait to be sent for
+// the first time.
 func (e *Endpoint) bytesWaiting() int { return e.bytes - e.window.flight }
 
-// Oldest returns for how long the oldest message that was sent has not been
-// acknowledged.
+// Oldest returns how long the oldest message that was sent has waited for its
+// acknowledgement.
 func (e *Endpoint) Oldest(now time.Time) (age time.Duration) {
 	at := e.at(now)
 	for _, o := range e.due {
@@ -81,8 +82,9 @@ func (e *Endpoint) Oldest(now time.Time) (age time.Duration) {
 func (e *Endpoint) Asks() bool { return e.asks }
 
 // Ask repeats the last message that was acknowledged, so that the other side
-// acknowledges it again. It does nothing if other messages wait to be acknowledged, control
-// messages apart, which OpenBC's clients don't acknowledge.
+// acknowledges it again. It does nothing if game messages already wait for an
+// acknowledgement. Control messages do not matter, since OpenBC's clients do
+// not acknowledge them.
 func (e *Endpoint) Ask(now time.Time) {
 	if e.waiting() > 0 || !e.asks || slices.ContainsFunc(e.due, func(o *outgoing) bool { return classOf(o.typ) == data }) {
 		return
@@ -98,7 +100,7 @@ func (e *Endpoint) Ask(now time.Time) {
 	e.due.push(&o)
 }
 
-// keep keeps a message that is acknowledged to ask with.
+// keep keeps a message for Ask when it is acknowledged.
 func (e *Endpoint) keep(o *outgoing) {
 	if classOf(o.typ) == data && !o.fragment && len(o.body) <= askable {
 		e.asking, e.asks = *o, true
