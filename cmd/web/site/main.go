@@ -1,6 +1,6 @@
-// Site puts the web page together; "make web" runs it. All files but the page
-// itself, the service worker and the licences have a hash of their content in
-// their names.
+// Site makes the files of the web page. "make web" runs it. The names of all
+// files contain a hash of their contents, except for the page itself, the
+// service worker and the licences.
 package main
 
 import (
@@ -26,8 +26,8 @@ import (
 //go:embed *.js *.css index.html
 var parts embed.FS
 
-// policy is the content security policy of the page. Its workers come from a blob,
-// so that they have it, too; the service worker is a file.
+// policy is the content security policy of the page. Its workers come from a
+// blob, so the policy also applies to them. The service worker is a file.
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; worker-src 'self' blob:; img-src data:; base-uri 'none'; form-action 'none'"
 
 func main() {
@@ -48,10 +48,10 @@ func main() {
 	}
 }
 
-// A folder is the one that is written.
+// A folder is the folder to which files are written.
 type folder struct {
 	path  string
-	names []string // of files with hashes
+	names []string // names of files with hashes
 	found map[string]string
 }
 
@@ -72,7 +72,7 @@ func build(wasm, support, licences, out string) error {
 		return err
 	}
 	read := func(name string) string {
-		b, _ := parts.ReadFile(name) // all are there
+		b, _ := parts.ReadFile(name) // cannot fail for embedded files
 		return string(b)
 	}
 	for _, p := range []struct{ name, text string }{
@@ -107,7 +107,7 @@ func build(wasm, support, licences, out string) error {
 	return f.write("sw.js", f.fill(read("sw.js")))
 }
 
-// fill puts the names of files into a text.
+// fill replaces names of files in a text by their names with hashes.
 func (f *folder) fill(text string) string {
 	for name, is := range f.found {
 		text = strings.ReplaceAll(text, "{{"+name+"}}", is)
@@ -115,7 +115,7 @@ func (f *folder) fill(text string) string {
 	return text
 }
 
-// hashed writes a file with the hash of its content in its name.
+// hashed writes a file whose name contains the hash of its contents.
 func (f *folder) hashed(name, text string) error {
 	if filepath.Ext(name) != ".wasm" {
 		text = f.fill(text)
@@ -131,13 +131,15 @@ func (f *folder) write(name, text string) error {
 	return os.WriteFile(filepath.Join(f.path, name), []byte(text), 0o644)
 }
 
-// most is the largest size of the packed site in bytes: a phone loads it in about ten
-// seconds. The model of the match, with results and debriefing, takes the room that is left.
+// most is the maximum size of the packed site in bytes. A phone loads it in
+// about ten seconds. The model of the match, with results and debriefing, takes
+// the rest of the space.
 const most = 3_600_000
 
-// pack writes the files to a zip archive, which is the same for the same files.
+// pack writes the files to a zip archive. The same files always give the same
+// archive.
 func pack(from, name string) error {
-	list, err := os.ReadDir(from) // in the order of their names
+	list, err := os.ReadDir(from) // sorted by name
 	if err != nil {
 		return err
 	}
