@@ -1,7 +1,8 @@
 //go:build js && wasm
 
-// Web is the part of the web page that knows captures: a program for a worker of
-// a browser, which its script calls. docs/web.md describes the page.
+// Web is the program of the web page that reads captures. It runs in a web
+// worker of the browser, and the page's script calls it. docs/web.md describes
+// the page.
 package main
 
 import (
@@ -33,8 +34,8 @@ func main() {
 	select {}
 }
 
-// function makes a function of the script. It returns an object with the error
-// as text if f returns one.
+// function converts f to a function of the script. If f returns an error, the
+// function returns an object with the error as text.
 func function(f func(args []js.Value) any) js.Func {
 	return js.FuncOf(func(_ js.Value, args []js.Value) any {
 		result := f(args)
@@ -45,7 +46,7 @@ func function(f func(args []js.Value) any) js.Func {
 	})
 }
 
-// text is a value as JSON.
+// text converts a value to JSON.
 func text(v any) any {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -54,7 +55,7 @@ func text(v any) any {
 	return string(b)
 }
 
-// names returns an array of texts.
+// names converts an array of strings.
 func names(v js.Value) []string {
 	all := make([]string, v.Length())
 	for i := range all {
@@ -63,19 +64,19 @@ func names(v js.Value) []string {
 	return all
 }
 
-// progress returns a function that tells the script how far the reading is.
+// progress returns a function that reports to the script how much was read.
 func progress(tell js.Value) func(read, size int64) {
 	return func(read, size int64) { tell.Invoke(float64(read), float64(size)) }
 }
 
-// bytes are an array of the script.
+// bytes converts bytes to an array of the script.
 func bytes(b []byte) js.Value {
 	a := js.Global().Get("Uint8Array").New(len(b))
 	js.CopyBytesToJS(a, b)
 	return a
 }
 
-// newReport takes names and the function for the progress.
+// newReport has the arguments names and progress function.
 func newReport(args []js.Value) any {
 	r, err := viewer.NewReport(names(args[0]), progress(args[1]))
 	if err != nil {
@@ -84,7 +85,7 @@ func newReport(args []js.Value) any {
 	return map[string]any{"report": text(r), "columns": bytes(r.Columns)}
 }
 
-// A sender is a writer that hands the bytes to the script.
+// A sender is a writer that passes the bytes to the script.
 type sender struct{ to js.Value }
 
 func (s sender) Write(b []byte) (int, error) {
@@ -92,8 +93,8 @@ func (s sender) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// save takes a choice, names, the function for the progress, and the one for the
-// bytes.
+// save has the arguments choice, names, progress function and a function that
+// receives the bytes.
 func save(args []js.Value) any {
 	of := func(key string) string { return args[0].Get(key).String() }
 	c := viewer.Choice{Form: of("form"), Filter: of("filter"), Key: of("key"), Name: of("name")}
@@ -104,7 +105,7 @@ func save(args []js.Value) any {
 	return map[string]any{"notes": notes}
 }
 
-// newList takes names.
+// newList has the argument names.
 func newList(args []js.Value) any {
 	var err error
 	if list, err = viewer.NewList(names(args[0])); err != nil {
@@ -113,7 +114,7 @@ func newList(args []js.Value) any {
 	return map[string]any{"start": float64(list.Start().UnixMicro()) / 1e3}
 }
 
-// step goes on with the list, and says how far it is.
+// step continues reading the list, and returns the progress.
 func step([]js.Value) any {
 	more := list.Step()
 	shown, all, left := list.Len()
@@ -121,7 +122,7 @@ func step([]js.Value) any {
 	return map[string]any{"more": more, "shown": shown, "all": all, "left": left, "read": float64(read), "size": float64(size)}
 }
 
-// setFilter takes an expression.
+// setFilter has an expression as argument.
 func setFilter(args []js.Value) any {
 	if err := list.Filter(args[0].String()); err != nil {
 		m := viewer.NewMistake(err)
