@@ -1,8 +1,8 @@
 //go:build cgo
 
-// The engine is the library that the plugin for Wireshark loads: it hands over
-// datagrams and gets back their fields. It is the only part of bcdissect that
-// needs cgo; see docs/decisions/0005-no-cgo.md.
+// The engine is the library that the plugin for Wireshark loads. The plugin
+// passes datagrams to it and receives their fields. It is the only part of
+// bcdissect that needs cgo, as docs/decisions/0005-no-cgo.md explains.
 package main
 
 /*
@@ -24,19 +24,19 @@ import (
 
 func main() {} // never called
 
-// The shares of new memory at which Go collects garbage, in percent: a capture's
-// datagrams stay, and little else is made. From many bytes of datagrams on, the first
-// one would take too much.
+// Values of GOGC, in percent of new memory. The datagrams of a capture stay in
+// memory and little else is allocated, so the first value is large. From a
+// number of bytes of datagrams on, it would use too much memory.
 const (
 	collect     = 400
 	collectMany = 100
 	many        = 8 << 20
 )
 
-// The engine of this process: Wireshark shows one capture at a time.
+// console is the engine of this process. Wireshark shows one capture at a time.
 var console = start()
 
-// thrifty is set while there are many datagrams.
+// thrifty is set when there are many datagrams.
 var thrifty bool
 
 func start() *engine.Console {
@@ -50,7 +50,7 @@ func start() *engine.Console {
 func bcdissectCommand(text *C.char, size C.size_t, to *C.answer) {
 	to.status = C.STATUS_NONE
 	defer caught(to)
-	if said := console.Command(C.GoStringN(text, C.int(size))); said != "" { // commands are short
+	if said := console.Command(C.GoStringN(text, C.int(size))); said != "" { // fits, since commands are short
 		put(to, C.STATUS_TEXT, []byte(said))
 	}
 }
@@ -81,7 +81,7 @@ func bcdissectDatagram(f *C.frame, to *C.answer) {
 		}
 	}
 	switch answer {
-	case engine.NotOurs: // which is the status
+	case engine.NotOurs: // the status says so
 	case engine.Addresses:
 		to.status = C.STATUS_ADDRESSES
 	case engine.Line:
@@ -91,7 +91,7 @@ func bcdissectDatagram(f *C.frame, to *C.answer) {
 	}
 }
 
-// name tells Wireshark the name of an address.
+// name passes the name of an address to Wireshark.
 func name(n *wireshark.Name) {
 	text := C.CString(n.Name)
 	defer C.free(unsafe.Pointer(text))
@@ -99,7 +99,7 @@ func name(n *wireshark.Name) {
 	C.bcdissect_name((*C.uchar)(unsafe.Pointer(&b[0])), C.int(len(b)), text)
 }
 
-// put copies an answer to memory of C.
+// put copies an answer to C memory.
 func put(to *C.answer, status C.int, b []byte) {
 	if int(to.room) < len(b) || to.text == nil {
 		C.free(unsafe.Pointer(to.text))
@@ -110,7 +110,7 @@ func put(to *C.answer, status C.int, b []byte) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(to.text)), len(b)), b)
 }
 
-// caught turns a panic into an answer: Wireshark must not end with it.
+// caught converts a panic to an answer, since a panic must not end Wireshark.
 func caught(to *C.answer) {
 	if p := recover(); p != nil {
 		console = engine.NewConsole()
