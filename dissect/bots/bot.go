@@ -202,7 +202,7 @@ func (b *bot) does(now time.Time, s Step) error {
 		b.hits(now, b.target())
 	case Chat:
 		b.counts.Lines++
-		b.run.says(now, s.Text)
+		b.run.says(now, b, s.Text)
 		b.client.Say(now, msg.OpChat, &msg.Chat{Sender: int32(b.client.ID), Text: wire.Chars(s.Text)})
 	case Die:
 		b.dies(now)

@@ -58,7 +58,8 @@ type run struct {
 	bots    []*bot
 	byLocal map[netip.AddrPort]*bot
 	ships   map[wire.ObjectID]*craft // that bots fly, or have flown
-	lines   []line                   // of chat, that may still come
+	missing []Missing
+	lines   []line // of chat, that may still come
 	decoder *decode.Decoder
 	serial  int // of the next session
 	heard   bool
@@ -69,7 +70,7 @@ type run struct {
 
 // Run has bots play on the driver's host.
 func Run(d suite.Driver, o Options) (*Report, error) {
-	r := &run{d: d, o: o, began: d.Now(), byLocal: map[netip.AddrPort]*bot{}, ships: map[wire.ObjectID]*craft{}, decoder: decode.NewDecoder()}
+	r := &run{d: d, o: o, began: d.Now(), missing: []Missing{}, byLocal: map[netip.AddrPort]*bot{}, ships: map[wire.ObjectID]*craft{}, decoder: decode.NewDecoder()}
 	for i := range o.Bots {
 		r.bots = append(r.bots, r.newBot(i+1))
 	}

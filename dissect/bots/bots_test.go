@@ -450,3 +450,34 @@ func TestExample(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 }
+
+// A line that a player never saw is told with its author and number. A player who joined
+// later, or left, misses nothing; of lines with the same text the first that came counts.
+func TestMissingLines(t *testing.T) {
+	r := &run{began: began}
+	for i, name := range []string{"Kirk", "Spock", "Sulu"} {
+		r.bots = append(r.bots, &bot{run: r, index: i + 1, name: name, state: playing, since: began})
+	}
+	kirk, spock, sulu := r.bots[0], r.bots[1], r.bots[2]
+	say := func(seconds float64, text string) time.Time {
+		now := began.Add(time.Duration(seconds * float64(time.Second)))
+		kirk.counts.Lines++
+		r.says(now, kirk, text)
+		r.hears(now, kirk, text)
+		return now
+	}
+	r.hears(say(1, "aye"), spock, "aye")
+	sulu.state = offline
+	say(2, "lost")
+	r.hears(say(3, "aye"), spock, "aye")
+	spock.since, sulu.state = began.Add(4*time.Second), playing
+	say(4, "last")
+	for i := range r.lines {
+		r.misses(&r.lines[i])
+	}
+	// Spock came again after 4 s, so that "lost" is not expected of him.
+	want := []Missing{{"Sulu", "Kirk", 1, 1, "aye"}, {"Spock", "Kirk", 4, 4, "last"}, {"Sulu", "Kirk", 4, 4, "last"}}
+	if !reflect.DeepEqual(r.missing, want) || spock.counts.LinesMissing != 1 || sulu.counts.LinesMissing != 2 || kirk.counts.LinesMissing != 0 {
+		t.Errorf("got %+v, want %+v", r.missing, want)
+	}
+}

@@ -10,12 +10,25 @@ import (
 
 // A Report tells how the game felt for the bots.
 type Report struct {
-	Host    string   `json:"host"`
-	Seed    uint64   `json:"seed"`
-	Seconds float64  `json:"seconds"` // how long the bots played
-	Stopped bool     `json:"interrupted"`
-	Players []Player `json:"players"`
-	All     Player   `json:"all"` // of all players together
+	Host    string    `json:"host"`
+	Seed    uint64    `json:"seed"`
+	Seconds float64   `json:"seconds"` // how long the bots played
+	Stopped bool      `json:"interrupted"`
+	Players []Player  `json:"players"`
+	All     Player    `json:"all"`     // of all players together
+	Missing []Missing `json:"missing"` // the first lines of chat that players never saw
+}
+
+// mostMissing is how many missing lines a report lists.
+const mostMissing = 100
+
+// A Missing is a line of chat that a player never saw.
+type Missing struct {
+	Player  string  `json:"player"`
+	From    string  `json:"from"`
+	Line    int     `json:"line"`    // of those that its author said, from 1
+	Seconds float64 `json:"seconds"` // when it was said, since the begin
+	Text    string  `json:"text"`
 }
 
 // A Player tells how the game felt for one bot.
@@ -171,6 +184,8 @@ func (b *bot) sum(now time.Time, id wire.ObjectID) {
 // A line is one of chat.
 type line struct {
 	text  string
+	from  *bot
+	n     int // of its author's lines
 	at    time.Time
 	to    uint32 // bots, by bits, that were in the game
 	since [MostBots]time.Time
@@ -184,12 +199,12 @@ const (
 )
 
 // says notes a line that a bot says.
-func (r *run) says(now time.Time, text string) {
+func (r *run) says(now time.Time, from *bot, text string) {
 	for len(r.lines) > 0 && (len(r.lines) >= mostLines || now.Sub(r.lines[0].at) > linesWithin) {
 		r.misses(&r.lines[0])
 		r.lines = r.lines[1:]
 	}
-	l := line{text: text, at: now}
+	l := line{text: text, from: from, n: from.counts.Lines, at: now}
 	for i, b := range r.bots {
 		if b.state == playing {
 			l.to |= 1 << i
@@ -220,13 +235,16 @@ func (r *run) misses(l *line) {
 	for i, b := range r.bots {
 		if l.to>>i&1 != 0 && b.state == playing && b.since.Equal(l.since[i]) {
 			b.counts.LinesMissing++
+			if len(r.missing) < mostMissing {
+				r.missing = append(r.missing, Missing{b.name, l.from.name, l.n, l.at.Sub(r.began).Seconds(), l.text})
+			}
 		}
 	}
 }
 
 // report returns the report of a run that ended at a time.
 func (r *run) report(now time.Time) *Report {
-	rep := &Report{Host: r.d.Host().String(), Seed: r.o.Seed, Seconds: now.Sub(r.began).Seconds(), Stopped: r.stopped, All: Player{Name: "all", Dialect: r.o.Dialect}}
+	rep := &Report{Host: r.d.Host().String(), Seed: r.o.Seed, Seconds: now.Sub(r.began).Seconds(), Stopped: r.stopped, All: Player{Name: "all", Dialect: r.o.Dialect}, Missing: r.missing}
 	sums := reflect.ValueOf(&rep.All).Elem()
 	for _, b := range r.bots {
 		p := b.counts

@@ -53,11 +53,24 @@ func Bots(w io.Writer, r *bots.Report, o Options) error {
 		p.printf("\n")
 		p.table(all)
 	}
+	for i, m := range r.Missing {
+		if i == 0 {
+			p.printf("\n")
+		}
+		if i == mostMissing {
+			p.printf("and %s more that did not come\n", plural.Count(r.All.LinesMissing-i, "line"))
+			break
+		}
+		p.printf("%s never saw line %d of %s, said after %.1f s: %s\n", report.Escape(m.Player), m.Line, report.Escape(m.From), m.Seconds, report.Escape(m.Text))
+	}
 	if r.Stopped {
 		p.printf("\ninterrupted: the bots left early\n")
 	}
 	return p.flush(w)
 }
+
+// mostMissing is how many missing lines of chat are listed.
+const mostMissing = 10
 
 // botsDrop are the columns that narrow terminals do not show, with the first to
 // be dropped as 1.
