@@ -24,9 +24,10 @@ import (
 
 func main() {} // never called
 
-// Values of GOGC, in percent of new memory. The datagrams of a capture stay in
-// memory and little else is allocated, so the first value is large. From a
-// number of bytes of datagrams on, it would use too much memory.
+// collect and collectMany are values of GOGC. The datagrams of a capture stay
+// in memory and little else is allocated, so the larger value saves time. From
+// many bytes of datagrams on it would take too much memory, so the smaller one
+// is used.
 const (
 	collect     = 400
 	collectMany = 100
