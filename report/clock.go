@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Clock writes times in UTC; it caches the text of the last second.
+// A Clock formats times in UTC. It caches the text of the last second.
 type Clock struct {
-	Layout string // of the whole seconds
+	Layout string // layout of whole seconds
 
 	second int64
 	text   []byte
@@ -22,11 +22,12 @@ func (c *Clock) Append(dst []byte, t time.Time, digits int8) []byte {
 	return AppendFraction(append(dst, c.text...), uint32(t.Nanosecond()), digits)
 }
 
-// billionths are how many billionths the last of a number of digits stands for.
+// billionths has, for each number of digits, the billionths that the last digit
+// stands for.
 var billionths = [10]uint32{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1}
 
-// AppendFraction appends a point and the first digits of ns billionths, or nothing
-// if no digits are wanted.
+// AppendFraction appends a decimal point and the first digits of ns billionths.
+// It appends nothing if digits is 0.
 func AppendFraction(dst []byte, ns uint32, digits int8) []byte {
 	if digits <= 0 {
 		return dst
@@ -42,14 +43,14 @@ func AppendFraction(dst []byte, ns uint32, digits int8) []byte {
 	return append(dst, b[:1+digits]...)
 }
 
-// Addresses caches the texts of the addresses that were written last. Its zero
-// value is ready to use.
+// Addresses caches the texts of recently written addresses. The zero value is
+// ready to use.
 type Addresses struct{ slots [64]addressText }
 
 // An addressText is an address and its text.
 type addressText struct {
 	addr netip.AddrPort
-	n    uint8 // bytes of text, 0 for none
+	n    uint8 // length of text, 0 for none
 	text [47]byte
 }
 

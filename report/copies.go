@@ -8,32 +8,34 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Limits of a copy, in bytes. Ship updates have 5 to 100.
+// Limits of a copy, in bytes. Ship updates have 5 to 100 bytes.
 const (
 	copiedBytes = 128
 	copiedText  = 4096
 )
 
-// Copies keeps the texts of the messages that were written last: a host sends a
-// copy of each ship update to every player, so that six of seven come several
-// times in a battle of eight. Its zero value is ready to use.
+// Copies caches the texts of recently written messages. A host sends a copy of
+// each ship update to every player, so in a battle of eight most updates occur
+// several times. The zero value is ready to use.
 type Copies struct {
 	slots  [256]Copy
-	object []byte // scratch
+	object []byte // buffer
 }
 
-// A Copy is the text that stands for the fields of a message, with its inputs.
+// A Copy is the text for the fields of a message, with the data it was made
+// from.
 type Copy struct {
 	text    []byte
 	payload []byte
-	object  []byte // the session's description of the object in it
+	object  []byte // the session's description of the object in the message
 	context decode.Context
 	spec    *decode.Spec
 	layout  decode.Dialect
 }
 
-// Find returns the text for the fields of r, if there is one. Otherwise it
-// returns the place to keep it, or nil if r is of a kind that comes only once.
+// Find returns the text for the fields of r if it is cached. Otherwise it
+// returns the place in which to keep it, or nil if messages of this kind are
+// not repeated.
 func (c *Copies) Find(r *dissect.Record) (text []byte, keep *Copy) {
 	m, ok := r.Message.(decode.Copied)
 	if !ok || len(r.Payload) < 9 || len(r.Payload) > copiedBytes || r.Err != nil || len(r.Rest) > 0 {
@@ -44,7 +46,8 @@ func (c *Copies) Find(r *dissect.Record) (text []byte, keep *Copy) {
 	if r.Session != nil {
 		c.object = r.Session.AppendObject(c.object, context.Object)
 	}
-	// An update begins with the ship and the time, which several may share.
+	// Multiplier of the hash. Updates begin with the ship and the time, which
+	// several updates may share.
 	const mix = 0x9E3779B97F4A7C15
 	begin, end := binary.LittleEndian.Uint64(r.Payload[1:]), binary.LittleEndian.Uint64(r.Payload[len(r.Payload)-8:])
 	slot := &c.slots[((begin*mix)^end)*mix>>56]
@@ -57,7 +60,7 @@ func (c *Copies) Find(r *dissect.Record) (text []byte, keep *Copy) {
 	return nil, slot
 }
 
-// Keep keeps the text, unless it is long or nobody needs it.
+// Keep caches the text unless it is too long. It may be called with a nil c.
 func (c *Copy) Keep(text []byte) {
 	if c != nil && len(text) <= copiedText {
 		c.text = append(c.text[:0], text...)

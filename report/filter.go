@@ -1,7 +1,7 @@
 package report
 
-// A FilterError is a mistake in a filter that the user of a screen has written,
-// at a place.
+// A FilterError is a mistake in a filter that the user has typed, with its
+// position.
 type FilterError struct {
 	Text   string
 	Column int // in characters, from 0

@@ -1,9 +1,9 @@
 // Not part of the library: package report is the base of all reporters. A
-// [Sink] renders records; each form of output has a package of its own below
-// this one. They share the counts of [Tally], the escaping of text from the
-// network, and a writer of lines.
+// [Sink] renders records. Each output format has its own package below this
+// one. They share the counts of [Tally], the escaping of text from the network,
+// and a writer of lines.
 //
-// A sink borrows the record until Record returns. Sinks are not safe for
+// A sink must not keep a record after Record returns. Sinks are not safe for
 // concurrent use, and do not close the writer.
 package report
 
@@ -14,24 +14,24 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// A Sink takes records one after another and renders them.
+// A Sink renders records.
 type Sink interface {
-	// Record renders one record. Its error is that of the writer below; it
-	// is returned again by every later call.
+	// Record renders one record. It returns the error of the underlying writer.
+	// After an error every later call returns it again.
 	Record(r *dissect.Record) error
 	// Close writes the rest of the output.
 	Close() error
 }
 
-// A Flusher is a sink that can flush its buffer, so that its output can be
-// interleaved with that of others.
+// A Flusher is a sink that can flush its buffer, so that other output can be
+// written after it.
 type Flusher interface {
 	Sink
 	Flush() error
 }
 
-// NeedsOf returns the parts of records that a sink needs: all, unless it has a
-// method Needs.
+// NeedsOf returns the parts of records that a sink needs. A sink without a
+// method Needs needs all parts.
 func NeedsOf(s Sink) (n dissect.Needs) {
 	if s, ok := s.(interface{ Needs() dissect.Needs }); ok {
 		n = s.Needs()
@@ -39,22 +39,22 @@ func NeedsOf(s Sink) (n dissect.Needs) {
 	return n
 }
 
-// ErrClosed is returned by a sink that is given a record after Close.
+// ErrClosed is the error for a record after Close.
 var ErrClosed = errors.New("report: the sink is closed")
 
-// A Keeper is a writer that can take text over instead of copying it.
+// A Keeper is a writer that can keep text instead of copying it.
 type Keeper interface {
 	io.Writer
-	// Keep is Write for text that the caller gives away. It returns empty memory
-	// in its place.
+	// Keep writes text and takes ownership of it. It returns an empty buffer
+	// that the caller can use instead.
 	Keep(text []byte) (empty []byte, err error)
 }
 
-// bunch is how many bytes a [Lines] collects before it writes them.
+// bunch is the number of bytes that a [Lines] collects before it writes them.
 const bunch = 1 << 16
 
-// Lines buffers the output of a sink and writes it in large pieces, or a piece
-// for each record. After an error it writes nothing more.
+// Lines buffers the output of a sink and writes it in large pieces, or after
+// each record. After an error it writes nothing more.
 type Lines struct {
 	w    io.Writer
 	buf  []byte
@@ -62,8 +62,8 @@ type Lines struct {
 	err  error
 }
 
-// NewLines returns a Lines that writes to w. If live is set, it does so at the
-// end of every record, for people who watch.
+// NewLines returns a Lines that writes to w. If live is set, it writes after
+// each record, for people who watch the output.
 func NewLines(w io.Writer, live bool) *Lines {
 	l := &Lines{w: w, live: live}
 	if !live {
@@ -75,10 +75,10 @@ func NewLines(w io.Writer, live bool) *Lines {
 // Err returns the first error.
 func (l *Lines) Err() error { return l.err }
 
-// Buffer returns the buffer that the next record is to be appended to.
+// Buffer returns the buffer to which the caller appends the next record.
 func (l *Lines) Buffer() []byte { return l.buf }
 
-// Done takes back the buffer with the appended text.
+// Done returns the buffer with the appended text to l.
 func (l *Lines) Done(buf []byte) error {
 	l.buf = buf
 	if l.err == nil && !l.live && len(buf) < bunch {
@@ -90,7 +90,7 @@ func (l *Lines) Done(buf []byte) error {
 // Flush writes the buffered text.
 func (l *Lines) Flush() error { return l.flush() }
 
-// Close flushes. Later records are refused.
+// Close flushes the buffer. Later records are errors.
 func (l *Lines) Close() error {
 	if errors.Is(l.err, ErrClosed) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// AppendSummary appends the totals of a tally, without the frequencies: a few
-// lines of text, each with a line end.
+// AppendSummary appends the totals of a tally as a few lines of text. It does
+// not include the frequencies.
 func AppendSummary(dst []byte, t *measure.Tally) []byte {
 	if t.Frames > 0 {
 		dst = fmt.Appendf(dst, "frames     %d in %.3f s\n", t.Frames, t.Duration.Round(time.Millisecond).Seconds())
@@ -20,7 +20,7 @@ func AppendSummary(dst []byte, t *measure.Tally) []byte {
 	return fmt.Appendf(dst, "game       %d messages, %d bytes, %d undecoded\n", t.Counted, t.PayloadBytes, t.ResidueBytes)
 }
 
-// AppendPercent appends a share of a whole in per cent with two decimals.
+// AppendPercent appends a share as a percentage with two decimals.
 func AppendPercent(dst []byte, share float64) []byte {
 	return append(strconv.AppendFloat(dst, share*100, 'f', 2, 64), '%')
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Way returns a direction for people, such as "Bot0 → host" and "host → Bot0".
-// Without a client it is a short heading: "→ host" and "host →".
+// Way returns a direction as text, such as "Bot0 → host" and "host → Bot0".
+// Without a client it returns a short heading: "→ host" and "host →".
 func Way(d dissect.Dir, client string, ascii bool) string {
 	arrow := "→"
 	if ascii {
