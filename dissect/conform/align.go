@@ -7,51 +7,51 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// The messages of one client and their copies to another are laid beside each
-// other in the order of their numbers, at the least cost. A number that the
-// recording does not hold can be any message, on both sides. Only what then has no
-// counterpart is the host's fault.
+// The messages of one client and their copies to another client are aligned in
+// the order of their numbers, at the least cost. A number that is not in the
+// recording can stand for any message, on both sides. The host is blamed only
+// for messages that then have no counterpart.
 
-// An element is a message of a client, or one to another client, or a number of
-// theirs that the capture does not hold.
+// An element is a message of a client, a message to another client, or a number
+// of theirs that is not in the capture.
 type element struct {
-	src    *source // of a client's message; of a copy that was taken for one
-	x      *expect // of a client's message whose copy is left over
-	g      *got    // that is left over
-	at     int     // its place among all of them
+	src    *source // source of a client's message, or of a copy that was taken for one
+	x      *expect // expectation of a client's message whose copy is left over
+	g      *got    // message to a client that is left over
+	at     int     // its index among all of them
 	number int64
 	key    uint64
-	wild   bool // the capture does not hold it
-	free   bool // it need not have a counterpart
-	pair   int  // index of its counterpart in the other list, -1 if it has none
+	wild   bool // the capture does not have it
+	free   bool // it does not need a counterpart
+	pair   int  // index of its counterpart in the other list, or -1 if it has none
 }
 
 // Limits of an alignment.
 const (
-	maxWild    = 160     // numbers in a row that the capture does not hold
+	maxWild    = 160     // consecutive numbers that are not in the capture
 	maxCells   = 1 << 22 // pairs of elements that are compared
-	mostTies   = 64      // that are doubted on each side of a fault
-	fewTies    = 4       // that must lie on each side of a fault, if what is further away is not known
-	mostDoubts = 24      // that are in vain, of the messages of one client to another
+	mostTies   = 64      // pairs to doubt on each side of a fault
+	fewTies    = 4       // pairs that must lie on each side of a fault, if those farther away are unknown
+	mostDoubts = 24      // failed doubts, for the messages of one client to another
 )
 
-// A stray is a message to a client that nothing asked for.
+// A stray is a message to a client without a cause.
 type stray struct {
 	got    *got
 	at     int // its place in the line
 	free   bool
-	author *Client            // nil if it is not known
-	causes func(*Client) bool // reports whether it may be of a client
+	author *Client            // nil if unknown
+	causes func(*Client) bool // reports whether it may come from a client
 }
 
-// An own is what one author's messages and their copies are aligned by.
+// An own is the data for aligning one author's messages with their copies.
 type own struct {
 	at   []int // places of the copies
-	last int64 // the number of the last of the messages
-	odd  bool  // some are out of order, or left over
+	last int64 // number of the last message
+	odd  bool  // some messages are out of order or left over
 }
 
-// align lays the copies to a client beside the messages of their authors.
+// align aligns the copies to a client with the messages of their authors.
 func (c *comparer) align(d *destination) {
 	authors := authors{}
 	wants := map[*source]*expect{}
@@ -70,7 +70,7 @@ func (c *comparer) align(d *destination) {
 	}
 }
 
-// authors are what the messages of each client are aligned by.
+// authors has the data for aligning each client's messages.
 type authors map[*Client]*own
 
 func (all authors) of(a *Client) *own {
@@ -80,8 +80,8 @@ func (all authors) of(a *Client) *own {
 	return all[a]
 }
 
-// strays returns the messages to a client that nothing asked for, and finds the
-// places of the copies of each author's.
+// strays returns the messages to a client without a cause, and finds the places
+// of the copies of each author's messages.
 func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
 	gots := map[int64]*got{}
 	for _, g := range d.gots {
@@ -122,7 +122,8 @@ func (c *comparer) spoken(d *destination, author *Client, wants map[*source]*exp
 	return list
 }
 
-// copies returns the messages to a client that can be copies of an author's.
+// copies returns the messages to a client that can be copies of an author's
+// messages.
 func (c *comparer) copies(d *destination, author *Client, places []int, strays []stray) (list []element) {
 	l := d.line[1]
 	for len(places)+len(strays) > 0 {
@@ -142,8 +143,7 @@ func (c *comparer) copies(d *destination, author *Client, places []int, strays [
 	return list
 }
 
-// widen adds the numbers that the capture does not hold to elements between two
-// places, which are not among them.
+// widen adds the numbers between two places that the capture lacks to elements.
 func widen(list []element, from, till, end int, number func(i int) int64) (wide []element) {
 	for i := from + 1; i <= min(till, end-1); i++ {
 		if i > 0 {
@@ -176,8 +176,8 @@ func ties(xs, ys []element) []align.Pair {
 	return align.Rising(all)
 }
 
-// alignWith lays the copies to a client beside the messages of one author, where
-// any is left over or out of order.
+// alignWith aligns the copies to a client with the messages of one author,
+// where any are left over or out of order.
 func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	l, said := d.line[1], author.said
 	c.layAll(&rows{
@@ -186,20 +186,21 @@ func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	})
 }
 
-// rows are two lists of messages that are laid beside each other in parts, between
-// pairs that seem to be the same.
+// rows are two lists of messages that are aligned part by part, between pairs
+// of equal messages.
 type rows struct {
 	xs, ys []element
 	kept   []align.Pair
-	number [2]func(i int) int64 // of the place i, also of those that are not in the lists
-	size   align.Pair           // places
-	inner  bool                 // what is before the first pair, and behind the last, is not looked at
+	number [2]func(i int) int64 // returns the number at place i, also for places that are not in the lists
+	size   align.Pair           // number of places
+	inner  bool                 // ignore what is before the first pair and after the last one
 	differ func(xs, ys []element) bool
 	take   func(laying)
 }
 
-// layAll lays the lists beside each other where they differ. A pair may be of two
-// others with the same bytes: where the lists do not fit, it is doubted.
+// layAll aligns the lists where they differ. A pair may consist of two
+// different messages with the same bytes. Where the lists do not fit, pairs are
+// doubted.
 func (c *comparer) layAll(r *rows) {
 	alone := alone(r.xs, r.ys)
 	low, high, patience := 0, len(r.kept), mostDoubts
@@ -227,8 +228,8 @@ func (c *comparer) layAll(r *rows) {
 	}
 }
 
-// doubted adds a part. If it does not fit, the pairs around it are doubted, those of the
-// parts before it, too.
+// doubted adds a part. If it does not fit, it doubts the pairs around it,
+// including those of the parts before it.
 func (c *comparer) doubted(r *rows, parts []laying, best laying, patience *int) []laying {
 	low, high, most := 0, len(r.kept), mostTies
 	if r.inner {
@@ -248,21 +249,20 @@ func (c *comparer) doubted(r *rows, parts []laying, best laying, patience *int) 
 		*patience--
 	}
 	if r.inner && best.cost >= align.CostSingle && (*patience <= 0 || first < fewTies || last > high-fewTies) {
-		best.known = false // too few pairs around it prove it
+		best.known = false // too few pairs around it confirm it
 	}
 	return append(parts, best)
 }
 
-// A laying is two lists that are laid beside each other, between two of the pairs that
-// are kept.
+// A laying is an alignment of two lists between two of the kept pairs.
 type laying struct {
 	xs, ys     []element
 	cost       int32
-	known      bool // the pairs are; the lists may be too long
-	from, till int  // places in the list of pairs; those outside it stand for the ends
+	known      bool // the pairs are known, since the lists are not too long
+	from, till int  // indices in the list of pairs. Indices outside it stand for the ends.
 }
 
-// end returns the place of a pair in both lists, or that of an end.
+// end returns the place of a pair in both lists, or the place of an end.
 func (r *rows) end(k int) align.Pair {
 	switch {
 	case k < 0:
@@ -273,8 +273,7 @@ func (r *rows) end(k int) align.Pair {
 	return r.kept[k]
 }
 
-// layBetween lays the parts of two lists beside each other that lie between two of
-// their ties.
+// layBetween aligns the parts of two lists that lie between two of their pairs.
 func (c *comparer) layBetween(r *rows, from, till int) laying {
 	begin, end := r.end(from), r.end(till)
 	first, last := align.Pair{X: -1, Y: -1}, r.size
@@ -295,7 +294,7 @@ func (c *comparer) layBetween(r *rows, from, till int) laying {
 	return y
 }
 
-// alone returns the keys that only one message has on each side.
+// alone returns the keys that occur exactly once on each side.
 func alone(xs, ys []element) map[uint64]bool {
 	seen := map[uint64]int{}
 	const side = 1 << 16
@@ -317,7 +316,7 @@ func leftOver(list []element) bool {
 	return slices.ContainsFunc(list, func(e element) bool { return !e.wild && (e.src != nil || !e.free) })
 }
 
-// take takes over an alignment.
+// take applies an alignment.
 func (c *comparer) take(d *destination, y laying) {
 	if y.known {
 		c.laid(d, y.xs, y.ys)
@@ -330,8 +329,8 @@ func (c *comparer) take(d *destination, y laying) {
 	}
 }
 
-// lay lays two lists beside each other at the least cost. What is before or behind
-// an open end is not known.
+// lay aligns two lists at the least cost. What is before or after an open end
+// is unknown.
 func (c *comparer) lay(xs, ys []element, begins, ends bool) laying {
 	cells := len(xs) * len(ys)
 	if cells > maxCells || cells > c.work.allowed-c.work.done {
@@ -357,14 +356,14 @@ func elements(list []element) []align.Element {
 	return all
 }
 
-// settle takes over the pairs.
+// settle stores the pairs.
 func settle(list []element, all []align.Element) {
 	for i := range list {
 		list[i].pair, list[i].free = all[i].Pair, all[i].Free
 	}
 }
 
-// laid takes over the pairs of an alignment.
+// laid applies the pairs of an alignment.
 func (c *comparer) laid(d *destination, xs, ys []element) {
 	c.changes++
 	spare := map[uint64][]*expect{}
@@ -375,7 +374,7 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 			e.src.leave(d)
 		}
 	}
-	moved := map[uint64][]*source{} // that have lost their places
+	moved := map[uint64][]*source{} // sources that have lost their places
 	for j := range ys {
 		if e := &ys[j]; e.src != nil && e.src != at(xs, e.pair) {
 			moved[e.key] = append(moved[e.key], e.src)
@@ -400,11 +399,11 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 	d.laidGots(xs, ys)
 }
 
-// paired reports whether an element has a counterpart that the capture holds.
+// paired reports whether an element has a counterpart that is in the capture.
 func (e *element) paired(others []element) bool { return e.pair >= 0 && !others[e.pair].wild }
 
-// laidExpects gives the expected messages that are left over the causes whose copies
-// did not come.
+// laidExpects gives the leftover expected messages the causes whose copies did
+// not come.
 func laidExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64][]*source) {
 	for i := range xs {
 		e := &xs[i]
@@ -422,9 +421,9 @@ func laidExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64]
 	}
 }
 
-// laidGots notes what becomes of the captured messages that are left over. One that
-// has its counterpart now stands for another one with the same bytes that has lost
-// its own.
+// laidGots handles the leftover messages of the capture. One that now has a
+// counterpart replaces another one with the same bytes that has lost its
+// counterpart.
 func (d *destination) laidGots(xs, ys []element) {
 	found := map[uint64][]*got{}
 	for j := range ys {
@@ -464,7 +463,7 @@ func (c *comparer) repair(d *destination, x *expect, g *got) {
 	x.src.spots = x.src.spots[:n]
 }
 
-// leave forgets the place of the copy to a client.
+// leave drops the place of the copy to a client.
 func (s *source) leave(d *destination) {
 	s.spots = slices.DeleteFunc(s.spots, func(p spot) bool {
 		if p.to == d && p.class == 1 {
@@ -478,7 +477,7 @@ func (s *source) leave(d *destination) {
 	})
 }
 
-// at returns the cause of an element, nil if there is none.
+// at returns the cause of an element, or nil if there is none.
 func at(list []element, i int) *source {
 	if i < 0 {
 		return nil
@@ -486,7 +485,7 @@ func at(list []element, i int) *source {
 	return list[i].src
 }
 
-// elsewhere frees the messages that were taken for others which are not in the
+// elsewhere frees the messages that were paired with messages outside the
 // lists.
 func (c *comparer) elsewhere(xs, ys []element) {
 	here, again := map[*source]bool{}, map[uint64]bool{}

@@ -11,8 +11,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// bodies reads bodies of messages, and writes them with other values. A result
-// is valid until the next message of the same kind.
+// bodies decodes bodies of messages, and encodes them with other values. A
+// result is valid until the next message of the same kind.
 type bodies struct {
 	catalog *decode.Catalog
 	decoder *decode.Decoder
@@ -23,8 +23,8 @@ func newBodies(catalog *decode.Catalog) *bodies {
 	return &bodies{catalog: catalog, decoder: decode.NewDecoder()}
 }
 
-// game returns the game message that a body holds, nil if the body is not one to
-// its end, or as far as matters of its kind.
+// game returns the game message in a body, or nil if the body does not decode
+// to its end. For some kinds, it is enough that the important part decodes.
 func (b *bodies) game(body []byte) decode.Message {
 	res := b.result(body)
 	if res.Exact() || res.Message != nil && res.Spec.Head > 0 && (res.Err == nil || res.Err.Offset >= res.Spec.Head) {
@@ -44,8 +44,8 @@ func (b *bodies) result(body []byte) decode.Result {
 	return b.decoder.Read(spec, body, decode.Undecided, nil)
 }
 
-// change returns the game message in a body, changed by f. It leaves unreadable
-// messages alone.
+// change returns the game message in a body, changed by f. It returns
+// unreadable messages unchanged.
 func (b *bodies) change(body []byte, f func(m decode.Message)) []byte {
 	res := b.result(body)
 	if res.Message == nil || res.Err != nil && res.Err.Offset < res.Spec.Head {
@@ -53,22 +53,22 @@ func (b *bodies) change(body []byte, f func(m decode.Message)) []byte {
 	}
 	f(res.Message)
 	out, err := decode.Append(nil, res.Spec, res.Message, res.Dialect)
-	read := len(body) - len(res.Rest) // bytes behind an error were not read
+	read := len(body) - len(res.Rest) // bytes after an error were not read
 	if err != nil || len(out) < read {
 		return body
 	}
 	return append(out[:read], res.Rest...)
 }
 
-// write returns a game message in the stock layout.
+// write encodes a game message in the stock layout.
 func (b *bodies) write(op decode.Opcode, m decode.Message) []byte {
-	// The error is of values that do not fit; the callers' do.
+	// Encoding fails only if values do not fit, and the callers' values do.
 	body, _ := decode.Append(nil, b.catalog.Lookup(op), m, decode.Stock)
 	return body
 }
 
-// comparable appends a game message without those fields in which hosts that do
-// the same differ.
+// comparable appends a game message without the fields in which equal hosts
+// differ.
 func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
 	spec := b.catalog.Lookup(decode.Opcode(body[0]))
 	if spec == nil || len(spec.HostFields) == 0 {
@@ -87,7 +87,7 @@ func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
 			if !slots {
 				blank = append(blank, f.Name)
 			}
-		case decode.GivenID: // is replaced by the captured host's value
+		case decode.GivenID: // replaced by the captured host's value
 		}
 	}
 	out, err := decode.AppendBlank(slices.Clip(dst), res.Spec, res.Message, res.Dialect, blank)
@@ -97,8 +97,7 @@ func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
 	return out
 }
 
-// control decodes the body of a control message, or returns nil if it is
-// malformed.
+// control decodes the body of a control message, or nil if it is malformed.
 func (b *bodies) control(typ transport.Type, body []byte) decode.Message {
 	spec := transport.SpecFor(&transport.Message{Header: transport.Header{Type: typ}, Body: body})
 	if spec == nil {
@@ -130,7 +129,7 @@ func createdBy(m decode.Message) (c creation, ok bool) {
 	return c, false
 }
 
-// slotIn returns a slot that a message names, -1 if there is none such.
+// slotIn returns a slot that a message names, or -1 if it is not a slot.
 func slotIn(slot uint8) int {
 	if slot < wire.Slots {
 		return int(slot)
@@ -138,7 +137,7 @@ func slotIn(slot uint8) int {
 	return -1
 }
 
-// name returns the name in the body of a NameChange, empty if there is none.
+// name returns the name in the body of a NameChange, or "" if there is none.
 func (b *bodies) name(body []byte) wire.Untrusted {
 	if m, ok := b.control(transport.NameChange, body).(*transport.Identity); ok {
 		return wire.WideText(m.Name)
@@ -146,9 +145,10 @@ func (b *bodies) name(body []byte) wire.Untrusted {
 	return ""
 }
 
-// controlBody returns the body of a control message.
+// controlBody encodes the body of a control message.
 func controlBody(m decode.Message) []byte {
-	// The error is of text that does not fit; this comes from a message.
+	// Encoding fails only if text does not fit, and this text comes from a
+	// message.
 	b, _ := decode.AppendFields(nil, "body", m, decode.Stock)
 	return b
 }
@@ -167,7 +167,8 @@ func (b *bodies) subject(dst, body []byte) []byte {
 	return dst
 }
 
-// shows returns what shows a message to a visitor, nil for no message.
+// shows returns a function that shows a message to a visitor, or nil if there
+// is no message.
 func (b *bodies) shows(typ transport.Type, body []byte) func(decode.Visitor) {
 	if body == nil {
 		return nil

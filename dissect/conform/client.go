@@ -10,78 +10,80 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// A Client is one client of the captured host, from its connect to its end. One
-// that connects again is another client.
+// A Client is a client of the captured host, from its connect to its end. If it
+// connects again, that is another Client.
 type Client struct {
 	result.Player
-	Joining bool // adopted before it was in the game
+	Joining bool // the model adopted it before it was in the game
 
 	index     int
-	listed    bool   // it is in the report
+	listed    bool   // the report lists it
 	openBC    bool   // it connected as OpenBC's clients do
-	short     bool   // connected with an 8-bit length
-	body      []byte // of its connect
-	answers   int    // messages besides connects that came from it
-	datagrams int    // from and to it
-	told      int    // those to it
+	short     bool   // it connected with an 8-bit length
+	body      []byte // body of its connect
+	answers   int    // number of its messages other than connects
+	datagrams int    // number of datagrams from and to it
+	told      int    // number of datagrams to it
 	left      time.Time
 	gone      bool
-	putOut    bool      // by the host's word
-	cut       bool      // the capture cut short a datagram to it
+	putOut    bool      // the host removed it
+	cut       bool      // the capture truncated a datagram to it
 	admitted  bool      // the host has let it in
-	given     uint8     // the id in the host's accept
+	given     uint8     // id in the host's accept
 	spoke     bool      // it has used that id
 	ready     bool      // its ClientReady has been played
-	entered   time.Time // when it was let in, or said that it is ready
-	playing   bool      // it counts as being in the game: it is ready, or was adopted
-	asked     int       // ChecksumRequests to it
-	settled   bool      // it got its Settings
-	settledAt int       // frame of these
-	answered  int       // rounds of the checksums that are answered
-	readyBy   int64     // a ClientReady with a lower number is late: it was made up
-	made      int       // made-up answers, since the capture lacks them
+	entered   time.Time // when it was let in, or reported that it is ready
+	playing   bool      // it counts as in the game: it is ready, or was adopted
+	asked     int       // number of ChecksumRequests to it
+	settled   bool      // it received its Settings
+	settledAt int       // frame of its Settings
+	answered  int       // number of answered rounds of checksums
+	readyBy   int64     // a ClientReady with a lower number is late, since it was already made up
+	made      int       // number of answers that were made up because the capture lacks them
 	objects   []wire.ObjectID
-	restored  []wire.ObjectID // those of them with made-up creations
+	restored  []wire.ObjectID // objects whose creations were made up
 
-	streams   [2]stream // of the host's messages to it, and of its own
-	shown     int       // frame of its latest message that the host has acknowledged
+	streams   [2]stream // streams of the host's messages to it, and of its own
+	shown     int       // frame of its latest message that the host acknowledged
 	spokeAt   int       // frame of its latest datagram
-	dismissed moment    // when the host told others that it has gone
+	dismissed moment    // when the host told others that it has left
 	pieces    pieces
 	turns     [2]turns
-	leave     *Event // that the host has not acted on
-	quit      int    // frame of this
-	ended     int    // frame at which it was gone
+	leave     *Event // its leave, as long as the host has not acted on it
+	quit      int    // frame of the leave
+	ended     int    // frame in which it was gone
 	receipts  [2]*receipts
-	sent      [2]holes // in its messages
-	got       [2]holes // in those of the host to it
+	sent      [2]holes // gaps in its messages
+	got       [2]holes // gaps in the host's messages to it
 
-	seen   time.Time // last datagram of it
+	seen   time.Time // time of its last datagram
 	heard  moment    // last datagram of the host to it
-	taken  moment    // last acknowledgement of a message of it
-	spoken moment    // last message of it
-	after  int       // messages with a number since taken
+	taken  moment    // last acknowledgement of one of its messages
+	spoken moment    // its last message
+	after  int       // number of its numbered messages since taken
 
-	to     *destination     // of the host's messages to it, nil before the first
-	entry  *source          // with which it entered the game, or the last step to it
-	unseen map[int64]uint64 // numbers that the capture does not hold, with the keys of their copies
-	exit   *source          // with which it left
-	said   said             // messages of it that the host passes on
+	to     *destination     // the host's messages to it, nil before the first
+	entry  *source          // message with which it entered the game, or the last step before that
+	unseen map[int64]uint64 // numbers that are not in the capture, with the keys of their copies
+	exit   *source          // message with which it left
+	said   said             // its messages that the host passes on
 }
 
-// A moment is a time and its frame.
+// A moment is a time and the frame at that time.
 type moment struct {
 	time    time.Time
 	frame   int
-	skipped time.Duration // of the time before that does not count
+	skipped time.Duration // part of the time before it that does not count
 }
 
-// since returns the time since an earlier moment, with all that does not count.
+// since returns the time since an earlier moment, including what does not
+// count.
 func (m moment) since(o moment) time.Duration {
 	return packet.Sum(m.time.Sub(o.time), m.skipped-o.skipped)
 }
 
-// bit is the client's slot as one of those that a message names, 0 if it is not known.
+// bit returns the bit of the client's slot among the slots that a message
+// names, or 0 if it is unknown.
 func (c *Client) bit() uint16 {
 	if c.Slot < 0 || c.Slot >= wire.Slots {
 		return 0
@@ -89,19 +91,20 @@ func (c *Client) bit() uint16 {
 	return 1 << c.Slot
 }
 
-// proved reports whether the host knows that the client gets its messages: it has
-// used the id that it was given, or the host has acknowledged one of it.
+// proved reports whether the host knows that the client receives its messages:
+// the client has used the id that it was given, or the host has acknowledged
+// one of its messages.
 func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.answers > 0 && c.taken.frame > 0 }
 
-// guessed reports whether the capture shows how the client came, but lacks the
-// id that the host gave it.
+// guessed reports whether the capture has the client's connect but lacks the id
+// that the host gave it.
 func (c *Client) guessed() bool { return c.admitted && !c.Adopted && c.given == 0 }
 
-// maxObjects bounds the objects that are remembered of a client.
+// maxObjects is the maximum number of remembered objects of a client.
 const maxObjects = 64
 
-// begin says when the client's numbers begin, and those of the host's messages
-// to it.
+// begin determines where the numbers of the client, and of the host's messages
+// to it, begin.
 func (c *Client) begin() {
 	for k := range c.sent {
 		c.sent[k].begin()
@@ -110,7 +113,7 @@ func (c *Client) begin() {
 	c.turns[1].begin(0)
 }
 
-// created notes an object of the client's. It reports whether it is new.
+// created records an object of the client. It reports whether it is new.
 func (c *Client) created(id wire.ObjectID, r *result.Reached) bool {
 	if slices.Contains(c.objects, id) {
 		return false

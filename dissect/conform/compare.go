@@ -15,7 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A model is a bit for each host that the captured one is compared with.
+// A model is a bit for each host with which the captured host is compared.
 type model uint8
 
 const (
@@ -23,60 +23,60 @@ const (
 	dialectModel
 )
 
-// A source is the input of the timeline that made a model send.
+// A source is the input of the timeline that caused a model's message.
 type source struct {
 	client  *Client
 	frame   int
 	time    time.Time
-	skipped time.Duration // of the time before that does not count
+	skipped time.Duration // part of the time before it that does not count
 	receipt *receipt
-	number  int64         // of an input, -1 if it has none
-	spots   []spot        // of the messages that it caused
-	index   int32         // among the inputs that the models got
-	matched int32         // copies that came
-	object  wire.ObjectID // that it creates, or asks for
+	number  int64         // number of an input, or -1 if it has none
+	spots   []spot        // places of the messages that it caused
+	index   int32         // index among the inputs of the models
+	matched int32         // number of copies that came
+	object  wire.ObjectID // object that it creates or requests
 	kind    Kind
 	typ     transport.Type
 	op      decode.Opcode
-	id      uint8 // that a Disconnect names
+	id      uint8 // id in a Disconnect
 	broken  bool
 	foreign bool
 	madeUp  bool
-	excess  bool // this message is beyond the budget
-	shared  bool // another client has said the same
+	excess  bool // the message is beyond the budget
+	shared  bool // another client has sent the same
 	kept    bool // something refers to it
 }
 
-// A spot is the place of a message of the host among those with numbers.
+// A spot is the place of a message of the host among the numbered ones.
 type spot struct {
 	to     *destination
 	number int64
-	sureAt int32 // the changes of causes when it was found out whether it is sure
+	sureAt int32 // value of changes when it was determined whether the spot is certain
 	class  uint8
 	sure   bool
 }
 
 // An expect is a message that a model sent to a client, and that the captured
-// host should have sent, too.
+// host should also have sent.
 type expect struct {
 	key     uint64
 	to      *Client
 	src     *source
 	body    []byte
-	alt     *expect      // the other model's message in its place
-	rule    *decode.Rule // of a host that protects its players, by which it comes changed, or not at all
+	alt     *expect      // the other model's message that replaces it
+	rule    *decode.Rule // rule of a host that protects its players, because of which the message comes changed or not at all
 	changed uint64       // key of the changed message, 0 if it does not come
 	subject uint64
-	why     string // that it is not required
+	why     string // reason why it is not required
 
 	by       model
 	typ      transport.Type
 	op       decode.Opcode
 	reliable bool
 	priority bool
-	replica  bool // an object as it was created, that the host describes as it is
+	replica  bool // the creation of an object that the host describes in its current state
 	done     bool
-	told     int // datagrams to the client when it was expected
+	told     int // number of datagrams to the client when it was expected
 }
 
 // copied reports whether the expected message is a copy of its cause.
@@ -84,7 +84,7 @@ func (x *expect) copied() bool {
 	return x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ
 }
 
-// class is that of the numbers of the message.
+// classOf returns the sequence space of a message's number.
 func classOf(typ transport.Type) int {
 	if typ == transport.Standard {
 		return 1
@@ -95,84 +95,84 @@ func classOf(typ transport.Type) int {
 // A got is a message that the captured host sent.
 type got struct {
 	*Event
-	own     *source // the latest message of a client with its bytes, when it came
+	own     *source // the latest client message with the same bytes when it came
 	key     uint64
 	subject uint64
 	done    bool
-	again   bool // it is a retransmission: another message has its number
+	again   bool // it is a retransmission: another message has the same number
 	open    bool // the capture may lack the client's message that caused it
 }
 
-// keep returns a copy of the message that is the caller's.
+// keep returns a copy that the caller owns.
 func (g *got) keep() *got {
 	kept := *g
 	kept.Event = g.Event.keep()
 	return &kept
 }
 
-// Limits of the messages of all clients together that wait for their
-// counterpart, and of those whose places are remembered.
+// Limits, for all clients together, of the messages that wait for their
+// counterpart and of those whose places are remembered.
 const (
 	maxPending      = 1 << 15
 	maxPendingBytes = 16 << 20
 	maxPlaces       = 3 << 17
 	maxInputs       = 1 << 13
 	maxDestinations = 2 * maxClients
-	sourcePlaces    = 4 // that a message of a client takes as much memory as
+	sourcePlaces    = 4 // so many places take as much memory as a client's message
 )
 
 // A comparer compares the messages of the models with those of the captured
-// host. It pairs those with the same bytes at once; what is left over is judged
-// at the end, when the numbers of all messages are known.
+// host. It pairs messages with the same bytes at once. What is left over is
+// judged at the end, when the numbers of all messages are known.
 type comparer struct {
-	judge      model          // that decides
-	models     model          // that are there
-	sender     decode.Dialect // of the captured host
+	judge      model          // model that decides
+	models     model          // models that exist
+	sender     decode.Dialect // dialect of the captured host
 	t          *timeline
 	rep        *result.Report
 	invariants invariants
 	seed       maphash.Seed
 	order      []*destination
-	departs    []relay.Departure // of the model, because of the current input
+	departs    []relay.Departure // the model's departures because of the current input
 	buf        []byte
-	got        got       // that is just looked at
-	spare      []*expect // that are used again
-	step       []*expect // of the current input
+	got        got       // the message being handled
+	spare      []*expect // for reuse
+	step       []*expect // expected messages because of the current input
 	evict      int
-	load       load // of all that wait
-	room       int  // for messages that wait, until those that came are forgotten
-	places     int  // of messages with numbers
+	load       load // all messages that wait
+	room       int  // number of messages that may wait until finished ones are dropped
+	places     int  // number of numbered messages that are remembered
 	inputs     inputs
-	returns    [256]bool // opcodes of messages that come back to their authors
+	returns    [256]bool // opcodes of messages that are sent back to their authors
 	rates      rates
 	sums       sums
-	simulates  bool // the host sends updates of its own that move ships
+	simulates  bool // the host sends its own updates that move ships
 	work       work
-	changes    int32                     // of the causes of messages
-	bound      bound                     // that was found last
-	ended      bool                      // all messages are there
-	sayers     map[uint64]netip.AddrPort // by key: of the clients whose messages were passed on
+	changes    int32                     // number of changes to the causes of messages
+	bound      bound                     // the last one found
+	ended      bool                      // all messages have come
+	sayers     map[uint64]netip.AddrPort // by key: the clients whose messages were passed on
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
 	return &comparer{judge: judge, models: models, t: t, rep: rep, invariants: newInvariants(t.catalog), seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, work: work{allowed: stepsFirst}, changes: 1}
 }
 
-// A destination holds the messages to one client.
+// A destination has the messages to one client.
 type destination struct {
 	client   *Client
-	expects  []*expect // that have not come, in the order of their causes
-	gots     []*got    // that nothing asked for yet
+	expects  []*expect // those that have not come, in the order of their causes
+	gots     []*got    // those without a cause so far
 	byKey    keyed
-	names    map[uint64]bool   // NameChanges that it should have got, or did
-	newest   int32             // place of the latest input with a message that came
-	doubtful map[uint64]bool   // keys of messages that may be others with the same bytes
+	names    map[uint64]bool   // NameChanges that it should have received, or has received
+	newest   int32             // index of the latest input with a message that came
+	doubtful map[uint64]bool   // keys of messages that may be confused with others of the same bytes
 	scored   []scored          // messages about scores
-	line     [2]line           // its messages with numbers, by class
-	left     [2]map[int64]*got // messages with numbers that nothing asked for, while they are judged
+	line     [2]line           // its numbered messages, by class
+	left     [2]map[int64]*got // numbered messages without a cause, while they are judged
 	work     *work
 	views    map[*destination]*view
-	alone    map[int32]bool // places of messages that another client surely did not get, and that the host is blamed for
+	alone    map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed
 }
 
 func (c *comparer) dest(client *Client) *destination {
@@ -184,8 +184,8 @@ func (c *comparer) dest(client *Client) *destination {
 	return client.to
 }
 
-// forget makes room for another destination: it judges what is left over of the
-// first client that is gone, and forgets its messages.
+// forget makes room for another destination. It judges the leftover messages of
+// the first client that is gone, and drops its messages.
 func (c *comparer) forget() {
 	i := slices.IndexFunc(c.order, func(d *destination) bool { return d.client.gone })
 	if i < 0 || len(c.order) < c.t.budget.of(maxDestinations) {
@@ -199,7 +199,7 @@ func (c *comparer) forget() {
 	d.client.said, d.client.unseen = nil, nil
 }
 
-// newName reports whether a name was not told before.
+// newName reports whether a name was not sent before.
 func (d *destination) newName(key uint64, r *result.Reached) bool {
 	const most = 1024
 	if d.names[key] {
@@ -213,8 +213,8 @@ func (d *destination) newName(key uint64, r *result.Reached) bool {
 	return true
 }
 
-// inputs are the latest messages of clients, by the keys of their copies: those
-// that are added to now, and those from before.
+// inputs are the latest messages of clients, by the keys of their copies.
+// Messages are added to the first map. The second has the older ones.
 type inputs [2]map[uint64]*source
 
 func (in *inputs) add(key uint64, s *source, most int) {
@@ -222,7 +222,7 @@ func (in *inputs) add(key uint64, s *source, most int) {
 		in[1], in[0] = in[0], map[uint64]*source{}
 	}
 	if old := in.find(key); old != nil && old.client != s.client {
-		s.shared = true // several clients say it
+		s.shared = true // several clients send it
 	}
 	in[0][key] = s
 }
@@ -234,7 +234,7 @@ func (in *inputs) find(key uint64) *source {
 	return in[1][key]
 }
 
-// own returns the latest message of a client with the bytes of a captured one.
+// own returns the latest client message with the bytes of a captured one.
 func (c *comparer) own(g *got) *source {
 	if s := c.inputs.find(g.key); s != nil {
 		return s
@@ -242,12 +242,12 @@ func (c *comparer) own(g *got) *source {
 	return g.own
 }
 
-// normal appends the body as it is compared: without values that depend on the
-// host's clock or ids.
+// normal appends the body in the form for comparison: without values that
+// depend on the host's clock or ids.
 func (c *comparer) normal(dst []byte, typ transport.Type, body []byte) []byte {
 	switch {
 	case typ == transport.Connect:
-		return dst // the id
+		return dst // without the id
 	case typ != transport.Standard || len(body) == 0:
 		return append(dst, body...)
 	}
@@ -265,11 +265,11 @@ func (c *comparer) key(typ transport.Type, reliable, priority bool, body []byte)
 		}
 	}
 	c.buf = c.normal(append(c.buf[:0], byte(typ), flags), typ, body)
-	return max(maphash.Bytes(c.seed, c.buf), 1) // 0 is no key
+	return max(maphash.Bytes(c.seed, c.buf), 1) // 0 means no key
 }
 
-// keyOf returns the key of an expected message. Those to several clients share a
-// body, which does not change.
+// keyOf returns the key of an expected message. Expected messages to several
+// clients share a body, which does not change.
 func (c *comparer) keyOf(x *expect) uint64 {
 	if n := len(c.step); n > 0 {
 		if o := c.step[n-1]; o.typ == x.typ && o.reliable == x.reliable && o.priority == x.priority && same(o.body, x.body) {
@@ -279,7 +279,7 @@ func (c *comparer) keyOf(x *expect) uint64 {
 	return c.key(x.typ, x.reliable, x.priority, x.body)
 }
 
-// same reports whether two bodies are one.
+// same reports whether two bodies are the same memory.
 func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // compared reports whether a message that a model sends has a counterpart that
@@ -295,8 +295,8 @@ func (c *comparer) compared(s *sent) bool {
 	return false
 }
 
-// expected takes a message that a model sent. Ids that the model gave are
-// replaced by those of the captured host.
+// expected handles a message that a model sent. It replaces the model's ids by
+// the captured host's.
 func (c *comparer) expected(by model, src *source, s *sent) {
 	if !c.compared(s) || src == nil {
 		return
@@ -329,7 +329,8 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 }
 
 // renumbered returns the body of a message that a model sent, with the captured
-// host's ids, and the reason why it need not come if the capture lacks one.
+// host's ids. If the capture lacks one of these, it also returns the reason why
+// the message need not come.
 func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
 	switch {
 	case s.Type == transport.Standard && s.op == msg.OpPlayerAnnounce:
@@ -345,8 +346,8 @@ func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
 	return s.Body, ""
 }
 
-// renumber puts the captured peer id in the place of the model's, and reports
-// whether the capture holds it.
+// renumber replaces the model's peer id by the captured one, and reports
+// whether the capture has it.
 func (s *sent) renumber(id *uint8) (known bool) {
 	for _, n := range s.ends {
 		if n.client != nil && n.id == *id {
@@ -369,7 +370,7 @@ func (c *comparer) settle(src *source) {
 	for _, x := range step {
 		d := c.dest(x.to)
 		if x.typ == transport.NameChange && !d.newName(x.key, &c.t.reached) {
-			continue // hosts differ in when they tell a newcomer of the others
+			continue // hosts differ in when they tell a new client about the others
 		}
 		if x.typ == transport.NameChange && x.changed != 0 {
 			d.newName(x.changed, &c.t.reached)
@@ -388,7 +389,7 @@ func (c *comparer) settle(src *source) {
 		if !x.reliable && x.by&c.judge != 0 {
 			c.rates.expected(x)
 		}
-		if !x.done { // the other model's has not come in its place
+		if !x.done { // the other model's message has not come instead of it
 			c.await(d, x)
 		}
 	}
@@ -396,7 +397,7 @@ func (c *comparer) settle(src *source) {
 	c.relieve()
 }
 
-// alternate finds the messages of the two models that stand for each other.
+// alternate finds the messages of the two models that replace each other.
 func alternate(step []*expect) {
 	for _, x := range step {
 		if x.by != stockModel {
@@ -411,7 +412,7 @@ func alternate(step []*expect) {
 	}
 }
 
-// spared returns the reason why a message need not come that its cause gives.
+// spared returns the reason in its cause why a message need not come, or "".
 func (x *expect) spared() string {
 	switch {
 	case x.src.madeUp:
@@ -425,7 +426,7 @@ func (x *expect) spared() string {
 	return ""
 }
 
-// await pairs an expected message with one that came before, or waits for it.
+// await pairs an expected message with one that came before, or lets it wait.
 func (c *comparer) await(d *destination, x *expect) {
 	g := d.firstGot(x.key, x)
 	if g == nil && x.changed != 0 {
@@ -444,7 +445,7 @@ func (c *comparer) await(d *destination, x *expect) {
 	c.load.add(len(x.body))
 }
 
-// say remembers a message of a client among those with numbers.
+// say adds a client's message to the numbered ones.
 func (c *comparer) say(src *source) {
 	if src == nil || src.kind != Input || src.number < 0 || src.typ != transport.Standard {
 		return
@@ -457,7 +458,7 @@ func (c *comparer) say(src *source) {
 	c.places += sourcePlaces
 }
 
-// place remembers a message of the host among those with numbers.
+// place adds a message of the host to the numbered ones.
 func (c *comparer) place(d *destination, g *got) {
 	if g.Number < 0 {
 		return
@@ -479,12 +480,12 @@ func (c *comparer) place(d *destination, g *got) {
 	c.places++
 }
 
-// place returns the place of a message with a number.
+// place returns the place of a numbered message.
 func (g *got) place() place {
 	return place{number: g.Number, key: g.key, op: g.Op, frame: int32(g.Frame)} //nolint:gosec // a frame number
 }
 
-// await adds an expected message to those with one of its keys.
+// await adds an expected message to the list of one of its keys.
 func (t *keyed) await(key uint64, x *expect) {
 	s := t.at(key)
 	s.expects = append(live(s.expects), x)
@@ -499,7 +500,7 @@ func live(list []*expect) []*expect {
 	return list
 }
 
-// blank returns an expected message without contents.
+// blank returns an empty expected message.
 func (c *comparer) blank() *expect {
 	n := len(c.spare)
 	if n == 0 {
@@ -510,7 +511,7 @@ func (c *comparer) blank() *expect {
 	return x
 }
 
-// recycle takes back an expected message that is in no list any more.
+// recycle takes back an expected message that is in no list.
 func (c *comparer) recycle(x *expect) {
 	const most = 1024
 	if x.alt != nil || len(c.spare) >= most {
@@ -520,7 +521,7 @@ func (c *comparer) recycle(x *expect) {
 	c.spare = append(c.spare, x)
 }
 
-// output takes a message of the captured host.
+// output handles a message of the captured host.
 func (c *comparer) output(e *Event) {
 	d := c.dest(e.Client)
 	c.rep.Row(e.Type, e.Op).Emitted++
@@ -534,7 +535,7 @@ func (c *comparer) output(e *Event) {
 		return
 	}
 	if c.got.simulated() {
-		c.surplus(d, &c.got) // nobody asks for it
+		c.surplus(d, &c.got) // it has no cause
 		return
 	}
 	c.got.own = c.inputs.find(c.got.key)
@@ -552,8 +553,8 @@ func (c *comparer) awaits(e *Event) bool {
 	return c.choose(c.dest(e.Client), &g) != nil
 }
 
-// choose returns the expected message that matches a captured one: the first
-// that keeps the order of the numbers of its author.
+// choose returns the expected message that matches a captured one. It is the
+// first that keeps its author's order of numbers.
 func (c *comparer) choose(d *destination, g *got) *expect {
 	s := d.byKey.find(g.key)
 	if s == nil {
@@ -572,7 +573,7 @@ func (c *comparer) choose(d *destination, g *got) *expect {
 		switch {
 		case x.done:
 			done++
-		case x.by == stockModel && c.judge != stockModel && d.newest > x.src.index: // only another host sends it, and at once
+		case x.by == stockModel && c.judge != stockModel && d.newest > x.src.index: // only another host sends it, and would do so at once
 		case x.why != "":
 			if spare == nil {
 				spare = x
@@ -587,13 +588,13 @@ func (c *comparer) choose(d *destination, g *got) *expect {
 	return spare
 }
 
-// rematch pairs messages with the same bytes that are left over because they do
-// not keep the order of their author's: a host may act on them as they arrive.
+// rematch pairs leftover messages with the same bytes that do not keep their
+// author's order, since a host may act on messages as they arrive.
 func (c *comparer) rematch(d *destination) {
 	type span struct{ lo, hi int64 }
-	were := map[*expect]span{} // pairs only make them shorter
+	were := map[*expect]span{} // pairs only make the spans shorter
 	fits := func(x *expect, g *got) bool {
-		if x.done || g.Number < 0 || x.typ == transport.NameChange { // hosts differ in when they tell a name
+		if x.done || g.Number < 0 || x.typ == transport.NameChange { // hosts differ in when they send a name
 			return !x.done
 		}
 		b, ok := were[x]
@@ -626,7 +627,7 @@ func (c *comparer) rematch(d *destination) {
 	d.tidy(&load{})
 }
 
-// firstGot returns the first message with a key that can be an expected one.
+// firstGot returns the first message with a key that can be the expected one.
 func (d *destination) firstGot(key uint64, x *expect) *got {
 	s := d.byKey.find(key)
 	if s == nil {
@@ -646,14 +647,15 @@ func (d *destination) firstGot(key uint64, x *expect) *got {
 	return nil
 }
 
-// fits reports whether a message can be a copy of the expected one by the order
-// of its author's messages.
+// fits reports whether a message can be a copy of the expected one, given its
+// author's order of messages.
 func (d *destination) fits(x *expect, g *got) bool {
 	t := turn{d: d, g: g}
 	return t.fits(x)
 }
 
-// A turn is the place of a captured message among the copies of one author.
+// A turn is the position of a captured message among the copies of one author's
+// messages.
 type turn struct {
 	d      *destination
 	g      *got
@@ -661,8 +663,8 @@ type turn struct {
 	lo, hi int64
 }
 
-// fits reports whether the message can be a copy of an expected one by the order
-// of its author's messages.
+// fits reports whether the message can be a copy of an expected one, given its
+// author's order of messages.
 func (t *turn) fits(x *expect) bool {
 	if t.g.Number < 0 || x.src.number < 0 || x.src.typ != transport.Standard || !x.copied() { // answers come at any time
 		return true
@@ -674,7 +676,7 @@ func (t *turn) fits(x *expect) bool {
 	return t.lo < x.src.number && x.src.number < t.hi
 }
 
-// pair takes an expected and a captured message for the same. The latter is
+// pair pairs an expected and a captured message. The captured message is
 // borrowed until the call returns.
 func (c *comparer) pair(d *destination, x *expect, g *got) {
 	c.close(x, g)
@@ -701,7 +703,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		c.rep.Deviate(x.rule, x.typ, x.op, g.Frame)
 	case x.by&c.judge != 0:
 		row.Matched++
-	default: // the other model alone sends it
+	default: // only the other model sends it
 		row.Explained++
 	}
 	if c.models == stockModel|dialectModel {
@@ -716,7 +718,8 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	}
 }
 
-// choice notes which of two models a message follows, if they disagree.
+// choice records which of two models a message agrees with, if the models
+// disagree.
 func (c *comparer) choice(x *expect, g *got) {
 	how, open := "extra", x.alt != nil && !x.alt.done
 	switch x.by {
@@ -727,7 +730,7 @@ func (c *comparer) choice(x *expect, g *got) {
 		}
 		c.rep.Deviate(c.deviationOf(x, how), x.typ, x.op, g.Frame)
 	case stockModel:
-		if how = "missing"; x.alt != nil { // it did as the stock host does
+		if how = "missing"; x.alt != nil { // the host did as the stock host does
 			how = "differs"
 			c.close(x.alt, nil)
 			if c.judge == dialectModel {
@@ -738,8 +741,8 @@ func (c *comparer) choice(x *expect, g *got) {
 	}
 }
 
-// close ends the wait of an expected message, and of one of the host; either may
-// be nil.
+// close ends the wait of an expected message, and of a message of the host.
+// Either may be nil.
 func (c *comparer) close(x *expect, g *got) {
 	if x != nil && !x.done {
 		x.done = true
@@ -752,7 +755,7 @@ func (c *comparer) close(x *expect, g *got) {
 	}
 }
 
-// drop forgets the finished messages with a key at the front of their list.
+// drop drops finished messages with a key from the front of their list.
 func (c *comparer) drop(to *Client, key uint64) {
 	if s := to.to.byKey.find(key); s != nil && key != 0 {
 		s.expects = live(s.expects)
@@ -763,8 +766,8 @@ func (c *comparer) drop(to *Client, key uint64) {
 	}
 }
 
-// relieve keeps to the limits of what waits: it forgets what has come, and then
-// judges what waits longest before its time.
+// relieve enforces the limits of what waits. It drops finished messages, and
+// then judges those that have waited longest.
 func (c *comparer) relieve() {
 	b := c.t.budget
 	if c.load.messages <= c.room && !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
@@ -791,7 +794,7 @@ func (c *comparer) relieve() {
 	}
 }
 
-// tidy drops what is done, and adds the rest to a load.
+// tidy drops finished messages, and adds the others to a load.
 func (d *destination) tidy(l *load) {
 	d.expects = slices.DeleteFunc(d.expects, func(x *expect) bool { return x.done })
 	for _, x := range d.expects {

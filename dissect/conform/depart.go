@@ -7,14 +7,14 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// maxDepartures bounds the departures because of one input: the objects of all
-// players, when one asks for them.
+// maxDepartures is the maximum number of departures because of one input. It
+// allows for the objects of all players, when a client asks for them.
 const maxDepartures = relay.MaxPlayers * maxObjects
 
 // whySpare is the reason why a host need not send an object.
 const whySpare = "a creation in another player's range took its place, unless the host refuses those"
 
-// depart takes a departure of the model. It reports whether there was room.
+// depart records a departure of the model. It reports whether there was room.
 func (c *comparer) depart(s *source, d relay.Departure) bool {
 	if d.Guard == relay.GuardFlood {
 		s.excess = true
@@ -28,8 +28,8 @@ func (c *comparer) depart(s *source, d relay.Departure) bool {
 	return true
 }
 
-// departure returns the departure for a message that a model sent, nil if there
-// is none.
+// departure returns the departure for a message that a model sent, or nil if
+// there is none.
 func (c *comparer) departure(m *sent) *relay.Departure {
 	for i := range c.departs {
 		if d := &c.departs[i]; d.Type == m.Type && bytes.Equal(d.Body, m.Body) {
@@ -40,8 +40,8 @@ func (c *comparer) departure(m *sent) *relay.Departure {
 }
 
 // refused returns the rule by which a host that protects its players does not
-// send a message, nil if there is none. It does not explain that one player got a
-// copy, and another did not.
+// send a message, or nil if there is none. It does not explain why one player
+// got a copy and another did not.
 func (x *expect) refused() *decode.Rule {
 	switch {
 	case x.changed != 0 || x.copied() && x.src.matched > 0:

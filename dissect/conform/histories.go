@@ -12,12 +12,13 @@ import (
 )
 
 // A host is blamed only if no history that the network and the recording allow
-// explains the capture. What was lost, late or doubled on the way cannot change
-// the numbers of the host's messages, so they decide, and no times: a message that
-// should have come would have a number between those of the host's answers to what
-// it got before and after. If the capture holds all of these, it was never sent.
+// explains the capture. Losses, delays and duplicates on the way cannot change
+// the numbers of the host's messages. The numbers therefore decide, and not the
+// times: a missing message would have a number between the host's answers to
+// what it received before and after. If the capture has all of these numbers,
+// the message was never sent.
 
-// The reasons that the network or the recording gives.
+// Reasons due to the network or the recording.
 const (
 	whyNotTaken = "the capture does not show that the host got the message"
 	whyHole     = "the capture lacks a message of the host that can have been it"
@@ -38,8 +39,8 @@ const (
 	whySearch   = "too many messages may explain it: it is not judged"
 )
 
-// resolve judges the first messages to a client that did not come, and the first
-// that nothing asked for. It returns how many there were.
+// resolve judges the first messages to a client that did not come, and the
+// first ones without a cause. It returns how many there were.
 func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
 	d.left = [2]map[int64]*got{{}, {}}
 	for _, g := range d.gots {
@@ -69,7 +70,8 @@ func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
 func (c *comparer) overdue(d *destination, x *expect) {
 	row := c.rep.Row(x.typ, x.op)
 	if x.by&c.judge == 0 {
-		// Only the other model sends it, and the captured host does not.
+		// Only the other model sends it, and the captured host does not follow that
+		// model.
 		if x.by == stockModel && c.models == stockModel|dialectModel {
 			c.deviantMissing(x)
 		}
@@ -107,8 +109,8 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	c.missing(x)
 }
 
-// excused returns the reason why a message need not have come, empty if no history
-// explains that it did not.
+// excused returns the reason why a message need not have come, or "" if no
+// history explains its absence.
 func (c *comparer) excused(d *destination, x *expect) string {
 	s := x.src
 	switch {
@@ -128,7 +130,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyForeign
 	case d.client.cut:
 		return whyCut
-	case !x.reliable && s.frame > min(s.client.heard.frame, d.client.heard.frame): // the host may not be there any more
+	case !x.reliable && s.frame > min(s.client.heard.frame, d.client.heard.frame): // the host may have ended
 		return whyOpen
 	case !x.reliable:
 		return ""
@@ -146,24 +148,24 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	return why
 }
 
-// arrived reports whether the host surely got a message: it acknowledged it, or
-// acted on it.
+// arrived reports whether the host certainly received a message, because it
+// acknowledged it or acted on it.
 func (c *comparer) arrived(s *source) bool {
 	return s.matched > 0 || len(s.spots) > 0 || s.kind != Input || s.receipt != nil && s.receipt.acknowledged()
 }
 
-// A bound is the numbers that a message to a client must lie between which the
-// host made because of an input.
+// A bound is the range of the numbers of messages to a client that the host
+// made because of an input.
 type bound struct {
 	to     *destination
 	src    *source
 	class  int
-	at     int32 // the changes of causes when it was found
+	at     int32 // value of changes when it was determined
 	lo, hi int64
 }
 
-// bounds returns the numbers that a message to the client must lie between which
-// the host made because of an input.
+// bounds returns the range of the numbers of messages to the client that the
+// host made because of an input.
 func (c *comparer) bounds(d *destination, s *source, class int) (lo, hi int64) {
 	if b := &c.bound; b.to != d || b.src != s || b.class != class || b.at != c.changes {
 		*b = bound{to: d, src: s, class: class, at: c.changes}
@@ -195,8 +197,8 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 	return lo, hi
 }
 
-// between returns the numbers of the messages to a client because of those that
-// its author had said before and afterwards.
+// between returns the numbers of the messages to a client because of what its
+// author had sent before and afterwards.
 func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
 	list := s.client.said
@@ -223,8 +225,8 @@ func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) 
 	return lo, hi
 }
 
-// sureSpot returns the lowest and the highest number of the messages to a client
-// that an input caused, if there is no doubt about them.
+// sureSpot returns the lowest and the highest number of the messages to a
+// client that an input caused, if these are certain.
 func (c *comparer) sureSpot(d *destination, s *source, class int) (lo, hi int64, ok bool) {
 	lo, hi, ok = s.spotAt(d, class)
 	c.work.spend(len(s.spots))
@@ -239,8 +241,8 @@ func (c *comparer) sureSpot(d *destination, s *source, class int) (lo, hi int64,
 	return lo, hi, s.spots[i].sure
 }
 
-// inTurn reports whether the host surely acted on one message of a client before
-// on another one with a higher number.
+// inTurn reports whether the host certainly acted on one message of a client
+// before another one with a higher number.
 func (c *comparer) inTurn(first, second *source) bool {
 	if first == second || first.number >= second.number {
 		return false
@@ -248,12 +250,12 @@ func (c *comparer) inTurn(first, second *source) bool {
 	return !c.hasty() || first.receipt != nil && second.receipt != nil && !first.receipt.after(second.receipt)
 }
 
-// unsent returns the reason why a message may have been sent although it did not
-// come, empty if it surely was not.
+// unsent returns the reason why a message may have been sent although it did
+// not come, or "" if it was certainly not sent.
 func (c *comparer) unsent(d *destination, x *expect) string {
 	class := classOf(x.typ)
 	lo, hi := c.bounds(d, x.src, class)
-	if !c.rates.lossy && !c.t.late() && d.client.told > x.told+1 { // the ends of the line are known, too
+	if !c.rates.lossy && !c.t.late() && d.client.told > x.told+1 { // the ends of the line are also known
 		lo = max(lo, -1)
 		if n := len(d.line[class]); hi == lastNumber && n > 0 {
 			hi = d.line[class][n-1].number + 1
@@ -278,7 +280,7 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 	return whyHole
 }
 
-// surplus judges a message that nothing asked for.
+// surplus judges a message without a cause.
 func (c *comparer) surplus(d *destination, g *got) {
 	if g.simulated() {
 		why, _ := c.hostMade(d, g)
@@ -322,7 +324,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	case c.t.cut > 0:
 		return whyCut, true
 	case own != nil && c.returned(d, g):
-		return "", false // it comes back to its author
+		return "", false // the host sends it back to its author
 	case mate == mateNone:
 		return "", false
 	case mate >= 0 && c.hasty() && (own == nil || !c.refuted(d, g, own.client)):
@@ -341,8 +343,9 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	return "", false
 }
 
-// crosses reports whether nothing proves that a client was not in the game when
-// the host passed on a message: no other client was told of both, in that order.
+// crosses reports whether a client may have been in the game when the host
+// passed on a message. It may unless another client was told of both, in that
+// order.
 func (c *comparer) crosses(d *destination, s *source) bool {
 	if _, _, got := s.spotAt(d, 1); got {
 		return false
@@ -363,8 +366,9 @@ func (c *comparer) crosses(d *destination, s *source) bool {
 	return in != nil || out != nil || d.client.gone
 }
 
-// createdLate reports whether a message is about a ship whose creation may have come to
-// the host after a client had entered the game: it was sent again.
+// createdLate reports whether a message is about a ship whose creation may have
+// reached the host only after a client had entered the game, because the
+// creation was retransmitted.
 func (c *comparer) createdLate(d *destination, g *got) bool {
 	m, ok := c.t.bodies.game(g.Body).(*msg.VerifyEnterSet)
 	return ok && d.client.entry != nil && slices.ContainsFunc(c.t.order, func(o *Client) bool {
@@ -374,8 +378,8 @@ func (c *comparer) createdLate(d *destination, g *got) bool {
 	})
 }
 
-// aliased reports whether a message with the same bytes and the same eight bits of
-// its number came before, so that this may be that one, sent again.
+// aliased reports whether a message with the same bytes and the same low eight
+// bits of its number came before, so that this one may be its retransmission.
 func (l line) aliased(number int64, key uint64) bool {
 	for n := number - eightBits; n >= number-8*eightBits; n -= eightBits {
 		if i := l.at(n); i < len(l) && l[i].number == n && l[i].key == key {
@@ -385,14 +389,14 @@ func (l line) aliased(number int64, key uint64) bool {
 	return false
 }
 
-// answers reports whether a message would be one of the answers to a client's own
-// message if that had caused it.
+// answers reports whether a message would be one of the answers to a client's
+// message if that client had caused it.
 func (c *comparer) answers(d *destination, g *got, a *Client) bool {
 	return a == d.client && c.t.bodies.specOf(g.Event).Relay != decode.RelayEcho
 }
 
-// unheard reports whether a client may have sent a message that the capture lacks,
-// and of which this is a copy or to which it is an answer.
+// unheard reports whether the capture may lack a client's message of which this
+// one is a copy or an answer.
 func (c *comparer) unheard(d *destination, g *got) bool {
 	class := classOf(g.Type)
 	if g.Number < 0 { // the rates decide
@@ -404,7 +408,7 @@ func (c *comparer) unheard(d *destination, g *got) bool {
 			continue
 		}
 		lo, hi := d.numbersOf(class, a, g.Number)
-		if c.hasty() { // it, or the one behind it, may be one that was sent again
+		if c.hasty() { // it or the one after it may be a retransmission
 			lo, hi = firstNumber, d.line[class].onTime(a, g.Number)
 		}
 		switch {
@@ -421,8 +425,8 @@ func (c *comparer) unheard(d *destination, g *got) bool {
 	return false
 }
 
-// refuted reports whether another client surely did not get the message, which it
-// should have got if the client a had sent it.
+// refuted reports whether another client certainly did not receive the message,
+// although it should have if client a had sent it.
 func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 	class := classOf(g.Type)
 	if c.answers(d, g, a) {
@@ -443,7 +447,8 @@ func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 	return false
 }
 
-// instead returns the captured message that came in place of one that did not.
+// instead returns the captured message that came in place of one that did not
+// come.
 func (c *comparer) instead(d *destination, x *expect) *got {
 	if x.why != "" && !x.replica {
 		return nil
@@ -469,7 +474,7 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 	return nil
 }
 
-// leftBetween returns the messages between two numbers that nothing asked for.
+// leftBetween returns the messages without a cause between two numbers.
 func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
 	l := d.line[class]
 	for i := l.at(lo + 1); i < len(l) && l[i].number < hi && len(list) < maxLooked; i++ {
@@ -481,8 +486,9 @@ func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
 	return list
 }
 
-// related reports whether a captured message can be the expected one, changed:
-// they are about the same objects and players, and have most bytes in common.
+// related reports whether a captured message can be a changed form of the
+// expected one: both are about the same objects and players, and share most
+// bytes.
 func (c *comparer) related(x *expect, g *got) bool {
 	switch {
 	case x.src.kind == Left && x.typ == transport.Standard:
@@ -491,7 +497,7 @@ func (c *comparer) related(x *expect, g *got) bool {
 		return c.sameObject(x.body, g.Body)
 	case x.typ != transport.Standard:
 		return alike(x.body, g.Body) && byteAt(x.body, 0) == byteAt(g.Body, 0) // it names the same player
-	case !x.copied(): // an answer of the host's own
+	case !x.copied(): // the host's answer
 		return alike(x.body, g.Body) || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 	case !x.reliable:
 		return nearly(x.body, g.Body) && c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
@@ -499,8 +505,9 @@ func (c *comparer) related(x *expect, g *got) bool {
 	return alike(x.body, g.Body) || c.sameLine(x.body, g.Body)
 }
 
-// replaced judges a message that came in place of another. They may be two, if the
-// capture may lack the copy of the one and the original of the other.
+// replaced judges a message that came in place of another one. They may be
+// unrelated if the capture may lack a copy of the expected one and the original
+// of the other.
 func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	row := c.rep.Row(x.typ, x.op)
 	c.close(x, g)
@@ -525,8 +532,8 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	c.differs(x, g)
 }
 
-// ofStranger reports whether an object belongs to a player without captured
-// traffic.
+// ofStranger reports whether an object belongs to a player who has no traffic
+// in the capture.
 func (c *comparer) ofStranger(id wire.ObjectID) bool {
 	known := c.t.seenSlots()
 	slot, ok := id.Slot()
@@ -538,15 +545,15 @@ func (t *timeline) restored(id wire.ObjectID) bool {
 	return slices.ContainsFunc(t.order, func(c *Client) bool { return slices.Contains(c.restored, id) })
 }
 
-// simulated reports whether no host passes a message on.
+// simulated reports whether no host passes such a message on.
 func (g *got) simulated() bool {
 	_, flags, ok := msg.UpdateHead(g.Body)
 	return ok && g.standard() && flags&msg.DirtySubsystems != 0
 }
 
-// disorders judges the copies that come after those of later messages of the same
-// author. A host that acts on messages as they arrive is blamed only if another client
-// got the two in their order, or none in that place.
+// disorders judges the copies that come after those of later messages of the
+// same author. A host that acts on messages as they arrive is blamed only if
+// another client received the two in the right order, or lacks the first one.
 func (c *comparer) disorders() {
 	for _, d := range c.order {
 		last := map[*Client]int{}
@@ -566,7 +573,7 @@ func (c *comparer) disorders() {
 	}
 }
 
-// disordered judges a message that comes after that because of a later input.
+// disordered judges a message that comes after one with a later input.
 func (c *comparer) disordered(d *destination, i, before int) {
 	p, later := d.line[1][i], d.line[1][before].src
 	s, sure := p.src, c.hasty() && (c.astray(d, i) || c.astray(d, before))
@@ -589,11 +596,12 @@ func (c *comparer) disordered(d *destination, i, before int) {
 	}, nil, nil)
 }
 
-// twice reports whether the host may have got the message more than once.
+// twice reports whether the host may have received the message more than once.
 func (s *source) twice() bool { return s.receipt == nil || s.receipt.twice }
 
-// take takes a number that the capture does not hold for a message of the client
-// of which the host sent copies. It reports whether no other has it.
+// take reserves a number that the capture lacks for a message of the client of
+// which the host sent copies. It reports whether no other message has the
+// number.
 func (c *Client) take(number int64, key uint64) bool {
 	if c.unseen == nil {
 		c.unseen = map[int64]uint64{}
@@ -605,14 +613,14 @@ func (c *Client) take(number int64, key uint64) bool {
 	return true
 }
 
-// uncertain reports whether the capture does not show when the host got the
-// message, or that it got it at all.
+// uncertain reports whether the capture does not show whether or when the host
+// received the message.
 func (s *source) uncertain() bool {
 	return s.receipt == nil || s.receipt.twice || !s.receipt.acknowledged()
 }
 
-// crowded reports whether another client came or left while one came, so that the host may
-// have let them in in another order.
+// crowded reports whether another client came or left while one came. The host
+// may then have admitted them in another order.
 func (c *comparer) crowded(cl *Client) bool {
 	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		came := o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
@@ -621,8 +629,8 @@ func (c *comparer) crowded(cl *Client) bool {
 	})
 }
 
-// returned reports whether a message comes back to its author, which no network
-// can do.
+// returned reports whether a message is sent back to its author. Only the host
+// can do that.
 func (c *comparer) returned(d *destination, g *got) bool {
 	own := c.own(g)
 	if own == nil || own.client != d.client || own.shared || own.frame > g.Frame || g.Slots == 0 || c.returns[g.Op] {

@@ -1,31 +1,31 @@
 package conform
 
-// Limits of what the numbers of messages tell.
+// Limits for the analysis of message numbers.
 const (
-	maxGap   = 1024 // missing numbers one after another that are counted; more are rather a damaged number, or one that the sender made up
-	maxAhead = 64   // numbers before the first one of a client, or above the last one that came
+	maxGap   = 1024 // consecutive missing numbers that are counted. If there are more, the number is probably damaged or made up.
+	maxAhead = 64   // numbers before a client's first one, or above the last one that came
 )
 
-// holes count the missing numbers of one sender's messages of one class, which the
-// tracker of the pipeline reports.
+// holes counts the missing numbers of one sender's messages of one class, as
+// the pipeline's tracker reports them.
 type holes struct {
-	seen   int // numbers that came
-	lost   int // numbers that have not come
-	late   int // numbers that were missing for a time, so an earlier transmission is not in the capture
-	jumps  int // holes too long to be counted
+	seen   int // number of numbers that came
+	lost   int // number of numbers that have not come
+	late   int // number of numbers that came late, so the capture lacks an earlier transmission
+	jumps  int // number of holes too long to be counted
 	begun  bool
-	before bool  // an earlier transmission of the latest is not in the capture
-	first  int64 // the first number that came, if it should have been 0
-	jump   int64 // the number behind the latest hole too long to be counted
-	part   int64 // number behind a message with missing fragments, 0 if there is none
+	before bool  // the capture lacks an earlier transmission of the latest message
+	first  int64 // first number that came, if it should have been 0
+	jump   int64 // number after the latest hole too long to be counted
+	part   int64 // number after a message with missing fragments, 0 if there is none
 	next   int64
-	proven int64 // number behind the last that the receiver has acknowledged, if above next
+	proven int64 // number after the last one that the receiver acknowledged, if above next
 }
 
-// begin says that the first number is 0.
+// begin sets the first number to 0.
 func (h *holes) begin() { *h = holes{begun: true} }
 
-// take takes the number of a message that is no repetition.
+// take records the number of a message that is not a retransmission.
 func (h *holes) take(number int64, gap int, late bool) {
 	if h.seen == 0 && gap == 0 && number > 0 && number <= maxAhead && h.begun {
 		gap, h.first = int(number), number
@@ -45,38 +45,37 @@ func (h *holes) take(number int64, gap int, late bool) {
 		}
 		return
 	}
-	if gap > maxGap { // the tracker forgets the numbers before
+	if gap > maxGap { // the tracker drops the numbers before
 		h.jumps++
 		h.jump = number
 	} else {
 		h.lost += gap
 	}
-	h.before = number < h.proven // the receiver has got it before
+	h.before = number < h.proven // the receiver already had it
 	h.next = number + 1
 }
 
-// acknowledged takes note of an acknowledgement by the receiver, which may have
-// 8 bits. That of a number above all that came proves that the capture lacks a
-// message, although none may follow.
+// acknowledged records an acknowledgement by the receiver, which may have 8
+// bits. If its number is above all that came, the capture lacks a message.
 func (h *holes) acknowledged(seq uint16) {
 	ahead := int64(int16(seq - uint16(h.next)))
 	if seq < eightBits {
 		ahead = int64(int8(seq - uint16(h.next)))
 	}
-	if h.begun && ahead >= 0 && ahead <= maxAhead { // otherwise it is a late one, of a message long before
+	if h.begun && ahead >= 0 && ahead <= maxAhead { // otherwise it is a late one for a much older message
 		h.proven = max(h.proven, h.next+ahead+1)
 	}
 }
 
-// missing returns how many numbers have not come, up to the highest one that the
-// receiver acknowledged.
+// missing returns how many numbers have not come, up to the highest one that
+// came or that the receiver acknowledged.
 func (h *holes) missing() int { return h.lost + int(max(h.proven-h.next, 0)) }
 
 // lacking reports whether the capture lacks any message.
 func (h *holes) lacking() bool { return h.missing() > 0 || h.jumps > 0 }
 
-// piece takes a fragment with the number that take has just taken. A message
-// that the next one finds incomplete is missing.
+// piece records a fragment with the number that take has just recorded. If a
+// message is incomplete when the next one begins, it is missing.
 func (h *holes) piece(number int64, complete bool) {
 	switch {
 	case complete && h.part == number+1:
@@ -88,30 +87,30 @@ func (h *holes) piece(number int64, complete bool) {
 
 // A receipt tells whether the host has acknowledged a client's message.
 type receipt struct {
-	want, got uint64 // pieces
+	want, got uint64 // bits of the pieces that were sent and acknowledged
 	all       bool
-	first     int  // place of its first acknowledgement among those of all messages, 0 if there is none
-	twice     bool // it was sent again, or acknowledged again, so the host may have got it twice
+	first     int  // position of its first acknowledgement among all acknowledgements, 0 if there is none
+	twice     bool // it was retransmitted or acknowledged again, so the host may have received it twice
 }
 
 func (r *receipt) acknowledged() bool { return r.all || r.want != 0 && r.got&r.want == r.want }
 
-// after reports whether the host may have got the message after one that was
-// sent later: by the order of its acknowledgements, unless they do not tell.
+// after reports whether the host may have received the message after one that
+// was sent later. The order of the acknowledgements decides, if it is known.
 func (r *receipt) after(later *receipt) bool {
 	return r.twice || later.twice || r.first == 0 || later.first == 0 || r.first > later.first
 }
 
-// receipts are those of a client's latest messages of one class, by the low byte of
-// the number: no host acknowledges older ones.
+// receipts are the receipts of a client's latest messages of one class, by the
+// low byte of the number. No host acknowledges older ones.
 type receipts struct {
 	numbers [eightBits]int64
 	of      [eightBits]*receipt
 	newest  int64
 }
 
-// sent returns the receipt for a message, or for the message that a fragment is
-// a piece of.
+// sent returns the receipt for a message, or for the message to which a
+// fragment belongs.
 func (r *receipts) sent(number int64, fragment bool, index uint8) *receipt {
 	i := uint8(number) //nolint:gosec // the low byte
 	if got := r.of[i]; !fragment || got == nil || r.numbers[i] != number || got.want == 0 || got.want&(1<<(index%64)) != 0 {
@@ -124,8 +123,8 @@ func (r *receipts) sent(number int64, fragment bool, index uint8) *receipt {
 	return r.of[i]
 }
 
-// find returns the receipt of the latest message with a number, which may have 8
-// bits; nil if there is none.
+// find returns the receipt of the latest message with a number, which may have
+// 8 bits, or nil if there is none.
 func (r *receipts) find(seq uint16) *receipt {
 	i := uint8(seq)                                                  //nolint:gosec // the low byte
 	if r == nil || seq != uint16(r.numbers[i]) && seq >= eightBits { //nolint:gosec // as it is sent
@@ -134,14 +133,15 @@ func (r *receipts) find(seq uint16) *receipt {
 	return r.of[i]
 }
 
-// again notes that a message was sent again.
+// again records that a message was retransmitted.
 func (r *receipts) again(seq uint16) {
 	if got := r.find(seq); got != nil {
 		got.twice = true
 	}
 }
 
-// acknowledge takes the host's acknowledgement. place is its place among all.
+// acknowledge records an acknowledgement of the host. The argument place is its
+// position among all acknowledgements.
 func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8, place int) {
 	got := r.find(seq)
 	switch {

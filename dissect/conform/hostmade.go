@@ -11,7 +11,7 @@ import (
 
 const whySimulated = "the host's own simulation decides"
 
-// madeWhy are the reasons why hosts send messages of their own accord.
+// madeWhy are the reasons why hosts send messages unasked, by opcode.
 var madeWhy = [256]string{
 	decode.MadeBySimulation: whySimulated,
 	decode.MadeByScores:     "scores are the host's",
@@ -20,8 +20,8 @@ var madeWhy = [256]string{
 	decode.MadeByFiles:      "the host compares files",
 }
 
-// hostMade tells whether a message that no client's message explains is one
-// that a host sends by itself, and why it cannot be compared.
+// hostMade reports whether a message without a cause is one that hosts send
+// unasked, and why it cannot be compared.
 func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	switch made := c.t.bodies.specOf(g.Event).Made; {
 	case !g.standard():
@@ -42,7 +42,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	return c.ofUnseen(g)
 }
 
-// controlMade returns the reason of a message that is none of the game, empty if
+// controlMade returns the reason for a message of the transport layer, or "" if
 // there is none.
 func (c *comparer) controlMade(d *destination, g *got) string {
 	switch g.Type {
@@ -68,8 +68,8 @@ func (c *comparer) controlMade(d *destination, g *got) string {
 	return ""
 }
 
-// stateMade returns the reason of a message about the players, empty if there is
-// none.
+// stateMade returns the reason for a message about the players, or "" if there
+// is none.
 func (c *comparer) stateMade(g *got) string {
 	switch code, peer, ok := c.t.announced(g.Event); {
 	case ok && code == event.CodeDeletePlayer:

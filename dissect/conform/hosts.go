@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// MaxHosts are the hosts of a capture that are looked at.
+// MaxHosts is the maximum number of hosts of a capture that are compared.
 const MaxHosts = 16
 
 // Hosts compares each host of a capture. It is a sink of records.
@@ -21,15 +21,15 @@ type Hosts struct {
 	by     map[netip.AddrPort]*Replay
 	order  []*Replay
 	host   netip.AddrPort
-	last   *Replay // of host, which had the last record
-	passed int     // messages of hosts beyond the limit
-	flawed int     // datagrams with damaged headers
+	last   *Replay // replay of host, which had the last record
+	passed int     // number of messages of hosts beyond the limit
+	flawed int     // number of datagrams with damaged headers
 	budget budget
-	meter  measure.Meter // estimates what the line loses
+	meter  measure.Meter // estimates losses on the line
 }
 
-// maxUnanswered is how many messages to a client, or of it, wait for their
-// acknowledgements: OpenBC's host gives up on a client with 16.
+// maxUnanswered is how many messages of one direction may wait for their
+// acknowledgements. OpenBC's host drops a client with 16.
 const maxUnanswered = 64
 
 // NewHosts returns a comparer for every host in a capture.
@@ -68,11 +68,11 @@ func (h *Hosts) Record(r *dissect.Record) error {
 	return one.Record(r)
 }
 
-// Close does nothing: it is there for a sink.
+// Close does nothing. It exists so that Hosts is a sink.
 func (h *Hosts) Close() error { return nil }
 
-// Reports judges the waiting messages and returns the reports, in the order in
-// which the hosts were met, and the number of messages of further hosts.
+// Reports judges the waiting messages. It returns the reports in the order in
+// which the hosts first appeared, and the number of messages of further hosts.
 func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 	lossy := slices.ContainsFunc(h.order, func(r *Replay) bool { return r.t.lossy() })
 	apparent, losses := h.apparent(), measure.Losses(h.meter.Links())
@@ -91,15 +91,16 @@ func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 	return reports, h.passed
 }
 
-// How many datagrams can have the same wrong address: between two, and to or from
-// all.
+// How many datagrams may have the same wrong address: between two addresses,
+// and to or from one.
 const (
 	few      = 2
 	fewInAll = 8
 )
 
-// apparent returns the hosts that are none: a port is wrong in a few datagrams, in
-// one direction, and the rest of the address is that of a host with more traffic.
+// apparent returns the hosts that do not exist. They come from a few datagrams
+// in one direction with a damaged port, whose address is otherwise the address
+// of a host with more traffic.
 func (h *Hosts) apparent() (list []*Replay) {
 	for _, r := range h.order {
 		lone := r.t.fromHosts+r.t.fromClients <= fewInAll && (r.t.fromHosts == 0 || r.t.fromClients == 0)

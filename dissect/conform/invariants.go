@@ -19,7 +19,7 @@ const (
 	invOrder
 )
 
-// invariants are the rules checked besides the comparison.
+// invariants are the rules that are checked in addition to the comparison.
 type invariants []result.Invariant
 
 func newInvariants(catalog *decode.Catalog) invariants {
@@ -35,7 +35,7 @@ func newInvariants(catalog *decode.Catalog) invariants {
 	}
 }
 
-// of returns the invariant that a message of a model belongs to, or nil.
+// of returns the invariant for a model's message, or nil if there is none.
 func (v invariants) of(c *comparer, x *expect) *result.Invariant {
 	if x.by&stockModel == 0 && c.models&stockModel != 0 || x.typ != transport.Standard || x.src == nil {
 		return nil
@@ -57,7 +57,7 @@ func (v invariants) of(c *comparer, x *expect) *result.Invariant {
 	return nil
 }
 
-// each calls f with the invariants that a message of a model belongs to.
+// each calls f with the invariants for a model's message.
 func (v invariants) each(c *comparer, x *expect, f func(*result.Invariant)) {
 	if i := v.of(c, x); i != nil {
 		f(i)
@@ -97,8 +97,8 @@ func (v invariants) extra(c *comparer, e *Event) {
 	}
 }
 
-// joined notes that a client has got its Settings. The capture may lack some of
-// the requests before them.
+// joined records that a client has received its Settings. The capture may lack
+// some of the requests before them.
 func (v invariants) joined(c *Client) {
 	if c.Adopted || !c.settled || c.asked < len(rounds) && c.got[1].lacking() {
 		return

@@ -15,10 +15,10 @@ import (
 // rounds are the rounds of the checksums, in order.
 var rounds = [...]uint8{0, 1, 2, 3, msg.LastRound}
 
-// roundOf returns the place of a round in the order, -1 if there is none such.
+// roundOf returns the index of a round, or -1 if there is no such round.
 func roundOf(round uint8) int { return bytes.IndexByte(rounds[:], round) }
 
-// admit lets a client in, as the host shows that it has.
+// admit lets a client in, because the host's messages show that it did.
 func (t *timeline) admit(c *Client) {
 	if c.admitted {
 		return
@@ -35,10 +35,10 @@ func (t *timeline) admit(c *Client) {
 	t.emit(e)
 }
 
-// renew finds that the host began anew: it lets a client in with an id that another
-// one has, or after it had answered nobody for some time. So it does not know the
-// others. It may know those to which it spoke just now, and have put out one without
-// a word.
+// renew handles a host that has restarted. It lets a client in with an id that
+// another client has, or after it had answered no client for some time. It
+// therefore does not know the others. It may know those to which it has just
+// sent something, and have removed one without a message.
 func (t *timeline) renew(c *Client) {
 	for _, o := range t.order {
 		if o.leave != nil && o.given == c.given {
@@ -70,9 +70,9 @@ func (t *timeline) renew(c *Client) {
 	t.note("A new run of the host begins at frame %d, or it had dropped %v without a message.", t.now.frame, old)
 }
 
-// answers takes an answer to a round of the checksums. A client that answers a
-// round was asked for it, so that the host has the answers to those before. The
-// model ignores one that is made up already.
+// answers handles an answer to a round of the checksums. A client that answers
+// a round was asked for it, so the host has the answers to the earlier rounds.
+// The model ignores an answer that was already made up.
 func (t *timeline) answers(e *Event) {
 	c := e.Client
 	place := c.answered
@@ -83,7 +83,7 @@ func (t *timeline) answers(e *Event) {
 	c.answered = max(c.answered, place+1)
 }
 
-// answered makes up the answers to the first rounds that the capture lacks.
+// answered makes up the answers to the first n rounds that the capture lacks.
 func (t *timeline) answered(c *Client, n int) {
 	for ; c.answered < min(n, len(rounds)) && !c.Adopted; c.answered++ {
 		c.made++
@@ -103,8 +103,8 @@ func (t *timeline) makeUp(c *Client, body []byte) {
 	}
 }
 
-// prove takes a message of the host for a proof that it has got the messages of
-// the client that it answers.
+// prove uses a message of the host as proof that the host received the client's
+// messages that it answers.
 func (t *timeline) prove(r *dissect.Record, e *Event) {
 	c := e.Client
 	spec := t.bodies.specOf(e)
@@ -146,8 +146,9 @@ func (t *timeline) readied(c *Client) {
 	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 }
 
-// plays takes a message of a client that belongs to no join, or its announcement,
-// for a proof that the client is in the game, if the capture lacks messages of its join.
+// plays uses a client's message from outside a join, or its announcement, as
+// proof that the client is in the game, if the capture lacks messages of its
+// join.
 func (t *timeline) plays(c *Client) {
 	if c.playing || c.Adopted || !c.sent[1].lacking() && !c.got[1].lacking() {
 		return
@@ -168,7 +169,7 @@ func (t *timeline) objectOf(e *Event) {
 		return
 	}
 	if slices.ContainsFunc(t.order, func(c *Client) bool { return !c.gone && slices.Contains(c.objects, o.id) }) {
-		return // somebody has created it, its player or another
+		return // another client may have created it
 	}
 	for _, c := range t.order {
 		if c.Slot == slot && !c.gone && c.admitted && c != e.Client {
@@ -182,7 +183,7 @@ func (t *timeline) objectOf(e *Event) {
 	}
 }
 
-// number takes note of the numbers of a record.
+// number records the numbers in a record.
 func (t *timeline) number(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	if !h.HasSeq || h.Type == transport.Acknowledge || r.Repeat || c.gone && r.Dir == dissect.ToHost {
@@ -202,7 +203,7 @@ func (t *timeline) number(r *dissect.Record, c *Client) {
 	}
 }
 
-// speaks takes note of who speaks, and of the host's silence.
+// speaks records who sends, and whether the host is silent.
 func (t *timeline) speaks(r *dissect.Record) {
 	at := t.now.time
 	if r.Dir == dissect.ToHost {
@@ -220,8 +221,8 @@ func (t *timeline) speaks(r *dissect.Record) {
 	t.heard, t.asking = t.now, 0
 }
 
-// authorOf returns the client that a copy is from, by the objects that it
-// names, nil if they do not tell.
+// authorOf returns the client from which a copy comes, judging by the objects
+// that it names, or nil if they do not tell.
 func (t *timeline) authorOf(e *Event) *Client {
 	var author *Client
 	if spec := t.bodies.specOf(e); spec.Relay != decode.RelayForward && spec.Made != decode.MadeByStock {
@@ -229,33 +230,33 @@ func (t *timeline) authorOf(e *Event) *Client {
 	}
 	for _, c := range t.order {
 		if c != e.Client && c.bit() != 0 && e.Slots == c.bit() && (author == nil || c.First <= e.Frame && c.First > author.First) {
-			author = c // who had the slot then
+			author = c // the client that had the slot then
 		}
 	}
 	return author
 }
 
-// causes returns a function that reports whether a message of the host may come
-// from a client, or answer it.
+// causes returns a function that reports whether a message of the host may be a
+// copy of a client's message, or an answer to it.
 func (t *timeline) causes(e *Event) func(*Client) bool {
 	if author := t.authorOf(e); author != nil {
 		return func(c *Client) bool { return c.Slot == author.Slot }
 	}
 	forwarded := t.bodies.specOf(e).Relay == decode.RelayForward
-	named := uint16(0) // slots of others; the author's is mostly among them
+	named := uint16(0) // slots of others, usually including the author's
 	for _, c := range t.order {
 		if c != e.Client {
 			named |= e.Slots & c.bit()
 		}
 	}
 	return func(c *Client) bool {
-		// Nobody gets a copy of its own.
+		// Clients do not get copies of their own messages.
 		return !forwarded || c != e.Client && (named == 0 || c.bit() == 0 || named&c.bit() != 0)
 	}
 }
 
-// losses returns the part of the host's messages, and of the clients', that the
-// capture lacks.
+// losses returns the shares of the host's messages and of the clients' messages
+// that the capture lacks.
 func (t *timeline) losses() (out, in loss) {
 	out, in = t.dropped.out, t.dropped.in
 	for _, c := range t.all {
@@ -269,8 +270,8 @@ func (t *timeline) losses() (out, in loss) {
 	return out, in
 }
 
-// losses adds the messages to a client and of it that came, and those that the
-// capture lacks.
+// losses adds the numbers of messages to and from a client that came, and of
+// those that the capture lacks.
 func (c *Client) losses(out, in *loss) {
 	for k := range c.got {
 		out.add(&c.got[k])
@@ -278,7 +279,7 @@ func (c *Client) losses(out, in *loss) {
 	}
 }
 
-// lossy reports whether the capture lacks any message with a number.
+// lossy reports whether the capture lacks any numbered message.
 func (t *timeline) lossy() bool {
 	out, in := t.losses()
 	return out.lost+in.lost+out.jumps+in.jumps > 0

@@ -1,25 +1,25 @@
 package conform
 
-// A keyed holds the waiting messages to one client by their keys.
+// A keyed has the waiting messages to one client, by key.
 type keyed struct {
 	slots map[uint64]*slot
-	free  []*slot // that are used again: most messages are there for a moment
+	free  []*slot // for reuse, since most messages wait only for a moment
 }
 
 // A slot holds the messages with one key.
 type slot struct {
-	expects []*expect // in order; done ones go from the front
+	expects []*expect // in order. Finished ones are removed from the front.
 	gots    []*got
 }
 
-// maxFree bounds the slots that are kept for later. Without them, replays of big captures
-// take a tenth more memory.
+// maxFree is the maximum number of slots kept for reuse. Without them, replays
+// of big captures take a tenth more memory.
 const maxFree = 64
 
-// find returns the slot of a key, nil if there is none.
+// find returns the slot of a key, or nil if there is none.
 func (t *keyed) find(key uint64) *slot { return t.slots[key] }
 
-// at returns the slot of a key, which is made if there is none.
+// at returns the slot of a key. If there is none, it makes one.
 func (t *keyed) at(key uint64) *slot {
 	s := t.slots[key]
 	if s != nil {
@@ -45,7 +45,7 @@ func (t *keyed) expects(key uint64) []*expect {
 	return nil
 }
 
-// tidy frees the slot of a key if it holds no message any more.
+// tidy frees the slot of a key if it has no more messages.
 func (t *keyed) tidy(key uint64) {
 	s := t.find(key)
 	if s == nil || len(s.expects)+len(s.gots) > 0 {

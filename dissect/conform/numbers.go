@@ -2,7 +2,8 @@ package conform
 
 import "github.com/bcdissect/bcdissect/dissect/transport"
 
-// pieces watches whether the fragments of a message come each once and in order.
+// pieces checks whether the fragments of a message come exactly once and in
+// order.
 type pieces struct {
 	seq    uint16
 	next   int
@@ -10,7 +11,7 @@ type pieces struct {
 	broken bool
 }
 
-// take takes a fragment. When the message is complete, it reports whether the
+// take records a fragment. When the message is complete, it reports whether the
 // fragments were out of order.
 func (p *pieces) take(h *transport.Header, complete bool) (broken bool) {
 	if !p.begun || p.seq != h.Seq {

@@ -9,30 +9,30 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A host that passes a message on sends it to all players, and acts on one message
-// after another. So two players get the same copies in the same order, but for those
-// of their own messages, whatever the network did to the originals. Where one of two
-// players has a copy that the other lacks, although the capture holds each number
-// there, no history explains it.
+// A host passes a message on to all players, and acts on one message after
+// another. Two players therefore get the same copies in the same order, except
+// for copies of their own messages, whatever the network did to the originals.
+// If one of them lacks a copy although the capture has all numbers there, no
+// history explains it.
 
-// What another client has in the place of a message to a client: the place of its own
+// What another client has instead of a message to a client: the place of its
 // copy, or one of these.
 const (
 	mateNone    int32 = iota - 2 // nothing
-	mateUnknown                  // the capture does not tell
+	mateUnknown                  // the capture does not show it
 )
 
-// maxNear is how far another message with the same bytes may lie that is taken for one
-// that is left over.
+// maxNear is how far away another message with the same bytes may be to be
+// taken for one that is left over.
 const maxNear = 16
 
-// A view holds what another client got of the messages to a client.
+// A view has what another client received of the messages to a client.
 type view struct {
-	mates []int32            // by place
-	none  map[uint64][]int32 // by key: the places of those that the other client surely did not get
+	mates []int32            // indexed by place
+	none  map[uint64][]int32 // by key: places of the messages that the other client certainly did not receive
 }
 
-// view returns what another client got of the messages to a client.
+// view returns what another client received of the messages to a client.
 func (c *comparer) view(d, o *destination) *view {
 	if d.views[o] == nil {
 		c.lookAcross(d, o)
@@ -40,7 +40,8 @@ func (c *comparer) view(d, o *destination) *view {
 	return d.views[o]
 }
 
-// lookAcross finds what two clients got of the messages to each other.
+// lookAcross determines what two clients received of the messages to each
+// other.
 func (c *comparer) lookAcross(d, o *destination) {
 	both := &views{}
 	for k, to := range [...]*destination{d, o} {
@@ -67,8 +68,8 @@ func (c *comparer) lookAcross(d, o *destination) {
 	})
 }
 
-// passedOn returns the numbered messages to a client; those which another client need
-// not have got are free.
+// passedOn returns the numbered messages to a client. Messages that the other
+// client need not have received are free.
 func (c *comparer) passedOn(d, o *destination) (list []element) {
 	left := d.leftOver()
 	for i := range d.line[1] {
@@ -76,11 +77,11 @@ func (c *comparer) passedOn(d, o *destination) (list []element) {
 		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
 		e := element{at: i, number: p.number, key: p.key, pair: -1, src: p.src, g: left[p.number]}
 		switch {
-		case c.hasty() && c.doubtful(d.line[1], i): // its number may be another's
+		case c.hasty() && c.doubtful(d.line[1], i): // it may have another number
 			e.wild, e.free = true, true
 		case relay != decode.RelayForward && relay != decode.RelayEcho:
 			e.free = true
-		case c.saidBy(p.key) == o.client.Addr: // perhaps as another client, who came back
+		case c.saidBy(p.key) == o.client.Addr: // perhaps as another Client, since it came back
 			e.free = true
 		case p.author != nil:
 		case e.g != nil:
@@ -93,8 +94,8 @@ func (c *comparer) passedOn(d, o *destination) (list []element) {
 	return list
 }
 
-// saidBy returns the address of the client whose messages have a key, as the copies
-// that came show.
+// saidBy returns the address of the client whose messages have a key, judging
+// by the copies that came.
 func (c *comparer) saidBy(key uint64) netip.AddrPort {
 	if c.sayers == nil {
 		c.sayers = map[uint64]netip.AddrPort{}
@@ -109,10 +110,10 @@ func (c *comparer) saidBy(key uint64) netip.AddrPort {
 	return c.sayers[key]
 }
 
-// doubtful reports whether a message may have another number than it seems, with the
-// same eight bits, since a host that repeats it tells no more: the capture does not hold
-// another with that number, and nothing asked for this one, although others got it, too,
-// or it was not recorded between its neighbours.
+// doubtful reports whether a message may have another number with the same low
+// eight bits, since acknowledgements show only these. This is the case if the
+// capture has no other message with that number, and the message has no cause
+// although others received it, or it was not recorded between its neighbours.
 func (c *comparer) doubtful(l line, i int) bool {
 	end := len(l) - 1
 	if (l[i].src != nil || !c.saidBy(l[i].key).IsValid()) && i > 0 && l[i-1].frame <= l[i].frame && i < end && l[i].frame <= l[i+1].frame {
@@ -128,7 +129,7 @@ func (c *comparer) doubtful(l line, i int) bool {
 	return false
 }
 
-// leftOver returns the messages with numbers to a client that nothing asked for.
+// leftOver returns the numbered messages to a client without a cause.
 func (d *destination) leftOver() map[int64]*got {
 	left := map[int64]*got{}
 	for _, g := range d.gots {
@@ -139,8 +140,8 @@ func (d *destination) leftOver() map[int64]*got {
 	return left
 }
 
-// anchors returns the pairs of messages with bytes that no other has on either side,
-// and which keep the order of both.
+// anchors returns the pairs of messages whose bytes occur once on each side,
+// and which keep the order of both sides.
 func anchors(xs, ys []element) []align.Pair {
 	single := alone(xs, ys)
 	at := map[uint64]int{}
@@ -158,14 +159,14 @@ func anchors(xs, ys []element) []align.Pair {
 	return align.Rising(all)
 }
 
-// views are those of two clients of each other.
+// views are two clients' views of each other.
 type views [2]*view
 
 func (v *views) pair(x, y *element) {
 	v[0].mates[x.at], v[1].mates[y.at] = int32(y.at), int32(x.at) //nolint:gosec // places in a line, which is bounded
 }
 
-// same pairs the messages of two lists, and reports whether all that must have a
+// same pairs the messages of two lists, and reports whether all that need a
 // counterpart have one.
 func (v *views) same(xs, ys []element) bool {
 	i, j := 0, 0
@@ -185,7 +186,7 @@ func (v *views) same(xs, ys []element) bool {
 	return true
 }
 
-// take takes over what a part of the lines has in common.
+// take stores what a part of the lines has in common.
 func (v *views) take(a laying) {
 	if !a.known || mostly(a.xs, a.ys) {
 		return
@@ -207,8 +208,8 @@ func (v *views) take(a laying) {
 	}
 }
 
-// mostly reports whether the capture lacks so much of two lists that what is left can
-// be paired in many ways: a tenth.
+// mostly reports whether the capture lacks so much of two lists (a tenth) that
+// the rest can be paired in many ways.
 func mostly(xs, ys []element) bool {
 	wild := 0
 	for _, list := range [...][]element{xs, ys} {
@@ -221,9 +222,9 @@ func mostly(xs, ys []element) bool {
 	return 10*wild > len(xs)+len(ys)
 }
 
-// others returns the place of what another client got of a message, or what it got in
-// its place: mateNone if any other client surely did not get it, although it should
-// have got it, too, if a client's message had caused it.
+// others returns the place of what another client received of a message or
+// instead of it. It returns mateNone if any other client certainly did not
+// receive it, although it should have if a client's message had caused it.
 func (c *comparer) others(d *destination, g *got) int32 {
 	i, ok := d.line[1].index(g.Number)
 	if !ok || !g.standard() || !c.ended {
@@ -234,7 +235,7 @@ func (c *comparer) others(d *destination, g *got) int32 {
 			continue
 		}
 		v := c.view(d, o)
-		for _, k := range v.none[g.key] { // it may be another with the same bytes
+		for _, k := range v.none[g.key] { // it may be another message with the same bytes
 			if near := int(k) - i; v.mates[k] == mateNone && !d.alone[k] && near >= -maxNear && near <= maxNear {
 				if d.alone == nil {
 					d.alone = map[int32]bool{}
@@ -247,7 +248,7 @@ func (c *comparer) others(d *destination, g *got) int32 {
 	return c.fellow(d, i)
 }
 
-// fellow returns the place of what any other client got of a message.
+// fellow returns the place of what any other client received of a message.
 func (c *comparer) fellow(d *destination, i int) (mate int32) {
 	mate = mateUnknown
 	for _, o := range c.order {
@@ -258,18 +259,20 @@ func (c *comparer) fellow(d *destination, i int) (mate int32) {
 	return mate
 }
 
-// shared reports whether another client got a message, too.
+// shared reports whether another client also received a message.
 func (c *comparer) shared(d *destination, g *got) bool {
 	i, ok := d.line[1].index(g.Number)
 	return ok && c.ended && g.standard() && c.fellow(d, i) >= 0
 }
 
-// astray reports whether another client surely did not get a message, at its place.
+// astray reports whether another client certainly did not receive a message, at
+// its place.
 func (c *comparer) astray(d *destination, i int) bool {
 	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).mates[i] == mateNone })
 }
 
-// disputed reports whether what another client got of a message has another cause.
+// disputed reports whether what another client received of a message has
+// another cause.
 func (c *comparer) disputed(d *destination, i int) bool {
 	return slices.ContainsFunc(c.order, func(o *destination) bool {
 		if o == d {
@@ -280,8 +283,8 @@ func (c *comparer) disputed(d *destination, i int) bool {
 	})
 }
 
-// lacking reports whether a client surely lacks the copy of a message of which another got
-// one.
+// lacking reports whether a client certainly lacks the copy of a message of
+// which another client received one.
 func (c *comparer) lacking(d *destination, x *expect) bool {
 	return x.copied() && classOf(x.typ) == 1 && c.ended && slices.ContainsFunc(x.src.spots, func(p spot) bool {
 		i, ok := p.to.line[1].index(p.number)

@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Numbers that no message has.
+// Numbers that do not occur.
 const (
 	firstNumber = -1 << 62
 	lastNumber  = 1 << 62
@@ -19,20 +19,20 @@ const (
 type place struct {
 	number int64
 	key    uint64
-	src    *source // its cause, nil if it is not known
-	author *Client // of whose message it is a copy, nil if it is none
+	src    *source // its cause, nil if unknown
+	author *Client // author of the message of which it is a copy, nil if it is none
 	frame  int32
 	op     decode.Opcode
 	copied bool // it is a copy of its cause
-	loose  bool // another message with the same bytes did not come, or came too often, so that it may be that one
+	loose  bool // it may be another message with the same bytes, since one did not come, or came too often
 }
 
-// A line holds the messages to a client with numbers of one class in the order of
-// their numbers, which is that in which the host made them: no network changes it.
+// A line has the messages to a client with numbers of one class, in the order
+// of their numbers. The host made them in this order, which no network changes.
 type line []place
 
-// add adds a message, unless it comes after too many with higher numbers. It
-// reports whether it is there.
+// add adds a message, unless too many with higher numbers came before. It
+// reports whether it was added.
 func (l *line) add(p place) bool {
 	i := l.at(p.number)
 	switch {
@@ -45,7 +45,7 @@ func (l *line) add(p place) bool {
 	return true
 }
 
-// at returns the index of the first message with a number or a higher one.
+// at returns the index of the first message with at least that number.
 func (l line) at(number int64) int {
 	if n := len(l); n == 0 || l[n-1].number < number {
 		return n
@@ -59,8 +59,8 @@ func (l line) index(number int64) (i int, ok bool) {
 	return i, i < len(l) && l[i].number == number
 }
 
-// caused notes the cause of a message. It returns the frame of the message, 0 if its
-// place is not remembered.
+// caused stores the cause of a message. It returns the frame of the message, or
+// 0 if its place is not remembered.
 func (l line) caused(number int64, src *source, copied bool) (frame int) {
 	i := l.at(number)
 	if i == len(l) || l[i].number != number {
@@ -72,7 +72,7 @@ func (l line) caused(number int64, src *source, copied bool) (frame int) {
 	return int(l[i].frame)
 }
 
-// maxLooked bounds the places that are looked at for one answer.
+// maxLooked is the maximum number of places examined for one answer.
 const maxLooked = 1 << 10
 
 // numbersOf returns the numbers of the messages of an author whose copies come
@@ -105,15 +105,14 @@ func (d *destination) numbersOf(class int, author *Client, number int64) (lo, hi
 	return lo, hi
 }
 
-// firmNumber reports whether there is a message with a number whose cause fits
-// into the order of its author's.
+// firmNumber reports whether there is a message with a number, and its cause
+// fits its author's order.
 func (d *destination) firmNumber(class int, number int64) bool {
 	i := d.line[class].at(number)
 	return i < len(d.line[class]) && d.firmAt(class, i)
 }
 
-// firmAt reports whether the cause of a message fits into the order of its
-// author's.
+// firmAt reports whether the cause of a message fits its author's order.
 func (d *destination) firmAt(class, i int) bool {
 	p := &d.line[class][i]
 	s := p.src
@@ -127,8 +126,8 @@ func (d *destination) firmAt(class, i int) bool {
 	return lo <= s.number && s.number <= hi
 }
 
-// unseen calls f with the numbers between two that the capture does not hold,
-// until f reports true. It reports whether f did, or there are too many.
+// unseen calls f with the numbers between lo and hi that the capture lacks,
+// until f returns true. It reports whether f did, or there are too many.
 func (d *destination) unseen(class int, lo, hi int64, f func(number int64) bool) bool {
 	if hi > lo+maxLooked || d.work.over() {
 		return true
@@ -146,7 +145,7 @@ func (d *destination) unseen(class int, lo, hi int64, f func(number int64) bool)
 	return false
 }
 
-// spotAt returns the lowest and the highest number to a client of the messages
+// spotAt returns the lowest and the highest number of the messages to a client
 // that an input caused.
 func (s *source) spotAt(d *destination, class int) (lo, hi int64, ok bool) {
 	for _, p := range s.spots {
@@ -160,15 +159,17 @@ func (s *source) spotAt(d *destination, class int) (lo, hi int64, ok bool) {
 	return lo, hi, ok
 }
 
-// A stretch is a part of the messages to one client, and the part of those to
-// another that the host made in the same time: the numbers before and behind them.
+// A stretch is a part of the messages to one client, and the part of the
+// messages to another client that the host made in the same time. It has the
+// numbers before and after the two parts.
 type stretch struct{ lo, hi, from, till int64 }
 
 // whole reports whether both ends are known.
 func (s *stretch) whole() bool { return s.from > firstNumber && s.till < lastNumber && s.from < s.till }
 
-// around returns the shortest stretch around a number, between messages with causes
-// of which another client was told, too; from and till are the numbers to that.
+// around returns the shortest stretch around a number between messages whose
+// causes another client was also sent. from and till are the numbers to that
+// client.
 func (d *destination) around(class int, number int64, o *destination, own *source) stretch {
 	out := stretch{firstNumber, lastNumber, firstNumber, lastNumber}
 	if d.work.over() {
@@ -206,8 +207,8 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 	return out
 }
 
-// count returns how many messages with a key have a number between two, without
-// those that others than an author caused.
+// count returns how many messages with a key have a number between lo and hi,
+// without those caused by other authors.
 func (d *destination) count(class int, key uint64, lo, hi int64, author *Client) (n int) {
 	l := d.line[class]
 	i := l.at(lo + 1)
@@ -220,8 +221,8 @@ func (d *destination) count(class int, key uint64, lo, hi int64, author *Client)
 	return n
 }
 
-// firm reports whether there is no doubt about the places of the messages to the
-// client that an input caused.
+// firm reports whether the places of the messages to the client that an input
+// caused are certain.
 func (d *destination) firm(s *source, class int) bool {
 	d.work.spend(len(s.spots))
 	l := d.line[class]
@@ -235,11 +236,11 @@ func (d *destination) firm(s *source, class int) bool {
 	return true
 }
 
-// said are the messages of a client with numbers, in their order.
+// said are a client's numbered messages, in order.
 type said []*source
 
-// add adds a message, unless it comes after too many with higher numbers. It
-// reports whether it did.
+// add adds a message, unless too many with higher numbers came before. It
+// reports whether it was added.
 func (s *said) add(src *source) bool {
 	i := s.at(src.number + 1)
 	if len(*s)-i > maxLooked {
@@ -256,9 +257,9 @@ func (s said) at(number int64) int {
 	return sort.Search(len(s), func(i int) bool { return s[i].number >= number })
 }
 
-// lacks calls f with the numbers between two of messages of a client that the
-// capture does not hold, the highest first, until f reports true, and reports whether
-// f did, or there are too many.
+// lacks calls f with the numbers between lo and hi of a client's messages that
+// the capture lacks, the highest first, until f returns true. It reports
+// whether f did, or there are too many.
 func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool) bool {
 	s := author.said
 	i := s.at(hi)
@@ -266,7 +267,7 @@ func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool
 		hi = s[i-1].number
 	}
 	for calls := 0; hi > lo; i-- {
-		below := lo // the next lower number that the capture holds
+		below := lo // next lower number that the capture has
 		if i > 0 {
 			below = max(lo, s[i-1].number)
 		}
@@ -283,8 +284,8 @@ func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool
 	return false
 }
 
-// loosen marks the messages that came which may be others with the same bytes,
-// since one of these is left over.
+// loosen marks the messages that may be others with the same bytes, because one
+// of these is left over.
 func (d *destination) loosen() {
 	left := maps.Clone(d.doubtful)
 	if left == nil {
@@ -304,8 +305,7 @@ func (d *destination) loosen() {
 	}
 }
 
-// doubt marks the messages with a key as ones that may be others with the same
-// bytes.
+// doubt marks the messages with a key as possibly others with the same bytes.
 func (d *destination) doubt(key uint64) {
 	if d.doubtful == nil {
 		d.doubtful = map[uint64]bool{}
@@ -313,8 +313,8 @@ func (d *destination) doubt(key uint64) {
 	d.doubtful[key] = true
 }
 
-// agrees reports whether the place of a message to the client is that which
-// another client's messages show.
+// agrees reports whether the place of a message to the client is the one that
+// another client's messages suggest.
 func (d *destination) agrees(s *source, number int64, class int) bool {
 	known := false
 	for _, p := range s.spots {
@@ -331,8 +331,8 @@ func (d *destination) agrees(s *source, number int64, class int) bool {
 	return known
 }
 
-// onTime returns the number of the next message of an author whose copy comes after
-// a number and that was sent once.
+// onTime returns the number of the next message of an author that was sent only
+// once and whose copy comes after a number.
 func (l line) onTime(author *Client, number int64) int64 {
 	for k := l.at(number + 1); k < min(len(l), l.at(number)+maxLooked); k++ {
 		if s := l[k].src; s != nil && s.client == author && s.number >= 0 && s.typ == transport.Standard && !s.twice() {

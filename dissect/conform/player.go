@@ -13,25 +13,26 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An end is a client's end of its connection to the model host.
+// An end is a client's end of a connection to the model host.
 type end struct {
-	client *Client // as it was captured
-	id     uint8   // that the model gave it
-	slot   int     // likewise, -1 if it has none
-	gone   bool    // the model has put it out
+	client *Client // the captured client
+	id     uint8   // id that the model gave it
+	slot   int     // slot that the model gave it, or -1
+	gone   bool    // the model has removed it
 }
 
-// A sent message is one that the model host sent to a client.
+// A sent is a message that the model host sent to a client.
 type sent struct {
 	arq.Message
 	to   *end
-	ends []*end        // all of the model
-	op   decode.Opcode // of a Standard message
+	ends []*end        // all ends of the model
+	op   decode.Opcode // opcode of a Standard message
 }
 
-// A player plays the captured clients against a model host, in a network
-// without delay and loss: messages are handed over, and nothing acknowledges or
-// repeats them. The model hears each client as often as the captured host did.
+// A player plays the captured clients against a model host in a network without
+// delay and loss. Messages are handed over directly, without acknowledgements
+// or retransmissions. The model hears each client as often as the captured host
+// did.
 type player struct {
 	model  model
 	host   *relay.Host
@@ -39,10 +40,10 @@ type player struct {
 	next   time.Time
 	emit   func(*sent)
 	depart func(relay.Departure)
-	mute   bool // present messages have no counterpart in the capture
+	mute   bool // current messages have no counterpart in the capture
 
 	bodies *bodies
-	full   int // messages that are too long
+	full   int // number of messages that are too long
 	out    []sent
 	now    time.Time
 }
@@ -73,14 +74,14 @@ func (p *player) shown(addr netip.AddrPort) relay.Shown {
 	if c.openBC {
 		shown.Dialect = decode.OpenBC
 	}
-	if c.Adopted && c.Slot < 0 && c.Peer >= firstPeer { // where nobody has left, ids and slots go together
+	if c.Adopted && c.Slot < 0 && c.Peer >= firstPeer { // while no client has left, ids and slots match
 		shown.Slot = int(c.Peer - firstPeer)
 	}
 	return shown
 }
 
-// departs notes a departure of the model. The owner of an object is known only if
-// the client has the slot that it had in the capture.
+// departs records a departure of the model. The owner of an object is certain
+// only if the client has the slot that it had in the capture.
 func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
 	n := p.at(addr)
 	ofSlot := d.Guard == relay.GuardObject || d.Guard == relay.GuardOwner
@@ -109,7 +110,7 @@ func (p *player) event(e *Event) {
 		id, addr := n.id, n.claimed()
 		if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
 			if addr = m.Addr; m.ID != e.Client.Peer {
-				id = transport.UnassignedPeer // it speaks for another client
+				id = transport.UnassignedPeer // the message is from another client
 			}
 		}
 		p.hand(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: id, Addr: addr})})
@@ -130,21 +131,22 @@ func (p *player) advance(now time.Time) {
 		p.now = now
 	}
 	if !p.next.IsZero() && !p.next.After(p.now) {
-		p.mute = true // how long the captured host waits for a client is up to it
+		p.mute = true // the captured host decides how long it waits for a client
 		p.pass()
 		p.mute = false
 	}
 }
 
-// pass lets the model act up to the present time.
+// pass lets the model act up to the current time.
 func (p *player) pass() {
 	p.next = p.host.Advance(p.now)
 	p.flush()
 }
 
-// join lets a client in. One that the capture shows only later has come before, and
-// what the model sends it until then has no counterpart. The model takes the form of a
-// connect that is the stock game's.
+// join lets a client in. If the capture shows the client only later, it has
+// joined before, and the messages that the model sends it until then have no
+// counterpart. The model treats a connect by its form, which is the stock
+// game's.
 func (p *player) join(e *Event) {
 	c := e.Client
 	n := &end{client: c, slot: -1}
@@ -155,7 +157,7 @@ func (p *player) join(e *Event) {
 	}
 	p.mute = c.Adopted
 	p.hand(n, arq.Message{Type: transport.Connect, Body: body})
-	p.host.Hear(p.now, c.Addr) // it uses the id that it is given
+	p.host.Hear(p.now, c.Addr) // the client uses the id that it is given
 	for _, round := range rounds {
 		if c.Adopted {
 			p.hand(n, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpChecksumResponse, emptyAnswer(round))})
@@ -172,7 +174,8 @@ func (p *player) close(n *end) {
 	p.list = slices.DeleteFunc(p.list, func(o *end) bool { return o == n })
 }
 
-// claimed returns the address that a client says it has: OpenBC's say none.
+// claimed returns the address that a client claims to have. OpenBC's clients
+// claim none.
 func (n *end) claimed() (a [4]byte) {
 	if n.client.openBC {
 		return a
@@ -180,7 +183,7 @@ func (n *end) claimed() (a [4]byte) {
 	return Claimed(n.client.Addr)
 }
 
-// Claimed returns the address that a client of the stock game says it has.
+// Claimed returns the address that a client of the stock game claims to have.
 func Claimed(addr netip.AddrPort) (a [4]byte) {
 	if ip := addr.Addr().Unmap(); ip.Is4() {
 		a = ip.As4()
@@ -188,7 +191,8 @@ func Claimed(addr netip.AddrPort) (a [4]byte) {
 	return a
 }
 
-// hand hands a client's message to the model, and the model's to the clients.
+// hand hands a client's message to the model, and the model's messages to the
+// clients.
 func (p *player) hand(n *end, m arq.Message) {
 	if !n.gone && !p.host.Take(p.now, n.client.Addr, m) {
 		p.full++
@@ -205,7 +209,7 @@ func (p *player) flush() {
 	p.out = p.out[:0]
 }
 
-// at returns the newest end with an address, nil if there is none.
+// at returns the newest end with an address, or nil if there is none.
 func (p *player) at(addr netip.AddrPort) *end {
 	for _, n := range slices.Backward(p.list) {
 		if n.client.Addr == addr {
@@ -215,7 +219,7 @@ func (p *player) at(addr netip.AddrPort) *end {
 	return nil
 }
 
-// take takes a message that the model sent to an end.
+// take handles a message that the model sent to an end.
 func (p *player) take(s *sent) {
 	s.ends = p.list
 	switch {
@@ -233,7 +237,7 @@ func (p *player) take(s *sent) {
 	}
 }
 
-// learn takes note of what the model tells a client about itself.
+// learn stores what the model sends a client about that client.
 func (n *end) learn(m decode.Message) {
 	switch m := m.(type) {
 	case *transport.Accept:
@@ -245,8 +249,8 @@ func (n *end) learn(m decode.Message) {
 	}
 }
 
-// emptyAnswer answers a host that asks for the files of a directory: there are none.
-// The model compares no hashes.
+// emptyAnswer answers a request for the files of a directory with an empty
+// list. The model compares no hashes.
 func emptyAnswer(round uint8) *msg.ChecksumResponse {
 	return &msg.ChecksumResponse{Round: round, Found: true}
 }

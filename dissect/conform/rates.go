@@ -7,19 +7,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Unreliable messages have no numbers, so that the capture does not show which of
-// them was lost on the way. A single one that is missing, doubled or late is never
-// the host's fault; many are, if the line loses fewer.
+// Unreliable messages have no numbers, so the capture does not show which of
+// them were lost on the way. The host is not blamed for a single one that is
+// missing, doubled or late. It is blamed for many, if the line loses fewer.
 
-// Limits of the messages of which a part decides.
+// Limits for the shares of messages.
 const (
 	maxGroups       = 4096
-	maxDoubted      = 4096 // that are kept for the report
+	maxDoubted      = 4096 // maximum number kept for the report
 	maxDoubtedBytes = 8 << 20
 )
 
-// A group is the unreliable messages of one client and opcode to one client, or
-// to nobody where no copy came at all.
+// A group is the unreliable messages with one opcode from one client to
+// another, or to no client if no copy came at all.
 type group struct {
 	from, to *Client
 	op       uint8
@@ -29,23 +29,23 @@ type group struct {
 // A tally counts the messages of a group.
 type tally struct {
 	group
-	all     int // expected messages; for nobody, inputs
+	all     int // expected messages, or inputs if there is no receiver
 	missing int
 	list    []*expect
 	extras  []*got
 }
 
-// rates holds the tallies of a host.
+// rates has the tallies of a host.
 type rates struct {
 	by     map[group]*tally
 	order  []*tally
 	kept   int
 	bytes  int
-	more   int            // beyond the limits
-	merged int            // counted in groups of other clients
-	open   [256][]*expect // by opcode: with numbers
+	more   int            // number of messages beyond the limits
+	merged int            // number of messages counted in groups of other clients
+	open   [256][]*expect // by opcode: messages with numbers
 	lossy  bool
-	line   []measure.Loss // what the line to each client loses
+	line   []measure.Loss // losses on the line to each client
 }
 
 func (r *rates) tally(g group) *tally {
@@ -65,12 +65,12 @@ func (r *rates) tally(g group) *tally {
 	return t
 }
 
-// expected counts an unreliable message that should come.
+// expected counts an expected unreliable message.
 func (r *rates) expected(x *expect) {
 	r.tally(group{x.src.client, x.to, uint8(x.op), false}).all++
 }
 
-// missed takes an unreliable message that did not come.
+// missed counts an unreliable message that did not come.
 func (r *rates) missed(x *expect) {
 	g := group{x.src.client, x.to, uint8(x.op), false}
 	if x.copied() && x.src.matched == 0 { // it may not have reached the host
@@ -86,8 +86,8 @@ func (r *rates) missed(x *expect) {
 	t.list = append(t.list, &kept)
 }
 
-// unseen takes a copy with a number that did not come, but can have one that the
-// capture lacks.
+// unseen records a numbered copy that did not come, but may have a number that
+// the capture lacks.
 func (r *rates) unseen(c *comparer, x *expect, why string) {
 	if !r.keep(len(x.body)) {
 		c.excuse(x, why)
@@ -113,7 +113,7 @@ func (c *comparer) settleUnseen(out float64) {
 	}
 }
 
-// extra takes an unreliable message that nothing asked for.
+// extra counts an unreliable message without a cause.
 func (r *rates) extra(c *comparer, d *destination, g *got) {
 	t := r.tally(group{c.t.authorOf(g.Event), d.client, uint8(g.Op), true})
 	if c.returned(d, g) {
@@ -139,7 +139,7 @@ func (r *rates) keep(size int) bool {
 // A loss counts the messages that a capture lacks, or that were lost.
 type loss struct {
 	lost  int
-	jumps int // holes too long to be counted
+	jumps int // number of holes too long to be counted
 }
 
 // add adds the messages of one sender and class.
@@ -148,10 +148,10 @@ func (l *loss) add(h *holes) {
 	l.jumps += h.jumps
 }
 
-// loses returns the part of the messages that the line loses in one direction, as high
-// as it can well be.
+// loses returns an upper bound of the share of messages that the line loses in
+// one direction.
 func (r *rates) loses(d dissect.Dir) float64 {
-	const parts = 2 // of the line: before the recording and behind it
+	const parts = 2 // parts of the line: before the recording and after it
 	var all measure.Trials
 	for _, l := range r.line {
 		if l.Dir == d {
@@ -161,7 +161,8 @@ func (r *rates) loses(d dissect.Dir) float64 {
 	return min(1, parts*all.Most())
 }
 
-// likely reports whether so many of n can be lost, if the line loses a part.
+// likely reports whether it is likely that so many of n are lost, if the line
+// loses this share.
 func likely(lost, n int, part float64) bool {
 	return measure.Trials{Of: n, Failed: lost}.Against(part) < sure
 }

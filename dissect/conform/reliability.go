@@ -16,40 +16,40 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// maxWatched is the number of the host's latest messages of one stream whose
-// acknowledgements are watched. As many do when the stream begins.
+// maxWatched is how many of the host's latest messages in a stream are checked
+// for acknowledgements, and also how many at the start of the stream.
 const (
 	maxWatched  = 512
 	someWatched = 64
 )
 
-// An outgoing is a numbered message of the host, which it may send again.
+// An outgoing is a numbered message of the host, which may be retransmitted.
 type outgoing struct {
 	number  int64
-	frame   int           // of the first transmission, 0 if there is none
-	at      time.Duration // since the begin of the capture
+	frame   int           // frame of the first transmission, 0 if there is none
+	at      time.Duration // time since the start of the capture
 	acked   int           // frame of the acknowledgement of the latest transmission, 0 if there is none
-	again   int32         // transmissions but for the first
-	ignored int32         // those although the host had got an acknowledgement, unless that alone was lost
+	again   int32         // number of retransmissions
+	ignored int32         // number of retransmissions after the host had received an acknowledgement, unless only that was lost
 }
 
 // A stream is the numbered messages of one class between a host and a client.
 type stream struct {
-	out    []outgoing       // by the last bits of their numbers
-	latest [eightBits]int64 // the number that was sent last, by its low byte
+	out    []outgoing       // indexed by the low bits of their numbers
+	latest [eightBits]int64 // number that was last sent, by its low byte
 	top    int64
 	wide   bool
-	said   [eightBits]int // frame of the client's latest message that is not acknowledged, by the low byte of its number
-	up     measure.Trials // of the client's messages to reach the host
-	since  measure.Trials // of these, since the host acknowledged one
+	said   [eightBits]int // frame of the client's latest unacknowledged message, by the low byte of its number
+	up     measure.Trials // how often the client's messages reached the host
+	since  measure.Trials // the same since the host acknowledged one
 	honour [len(spans)]honour
 }
 
-// spans are the numbers with which spans of numbers end that a sender of eight or
-// sixteen bits tells apart.
+// spans are the ends of the spans of numbers: up to 8 bits, up to 16 bits, and
+// more.
 var spans = [...]int64{eightBits, math.MaxUint16 + 1, math.MaxInt64}
 
-// spanOf returns the place of the span of a number.
+// spanOf returns the index of the span of a number.
 func spanOf(number int64) (i int) {
 	for number >= spans[i] {
 		i++
@@ -57,30 +57,32 @@ func spanOf(number int64) (i int) {
 	return i
 }
 
-// An honour is about the acknowledgements of messages with numbers in a span.
+// An honour has counts about the acknowledgements of messages with numbers in a
+// span.
 type honour struct {
-	acks   measure.Trials // first ones; they fail if the host sends the message again
-	more   measure.Trials // later ones
-	most   int32          // failed ones of one message
-	all    int            // messages sent again
-	frame  int            // of the first that was sent again, acknowledged
-	number int64          // the lowest
+	acks   measure.Trials // first acknowledgements, which fail if the host retransmits the message
+	more   measure.Trials // later acknowledgements
+	most   int32          // most failures for one message
+	all    int            // number of retransmitted messages
+	frame  int            // frame of the first message that was retransmitted after its acknowledgement
+	number int64          // lowest number of these
 }
 
-// at returns the place of a number. Few messages take little memory.
+// at returns the entry of a number. It grows the table with the number of
+// messages, to save memory.
 func (s *stream) at(number int64) *outgoing {
 	if n := len(s.out); n < someWatched || number >= int64(n) && n < maxWatched {
 		n = someWatched
 		if number >= someWatched {
 			n = maxWatched
 		}
-		s.out = append(make([]outgoing, 0, n), s.out...)[:n] // numbers below the old length keep their places
+		s.out = append(make([]outgoing, 0, n), s.out...)[:n] // numbers below the old length keep their index
 	}
 	return &s.out[number%int64(len(s.out))]
 }
 
-// told takes a message of the host. shown is the latest frame of the client that
-// the host has shown to have got.
+// told handles a message of the host. The argument shown is the client's latest
+// frame that the host has certainly received.
 func (s *stream) told(r *dissect.Record, at time.Duration, shown int) {
 	h := &r.Transport
 	if s.wide = s.wide || h.Seq >= eightBits; h.Fragment || r.Number < 0 {
@@ -104,7 +106,7 @@ func (s *stream) told(r *dissect.Record, at time.Duration, shown int) {
 	s.latest[uint8(h.Seq)] = r.Number
 }
 
-// repeated takes the repetition of a message after its acknowledgement.
+// repeated handles a retransmission after the acknowledgement of a message.
 func (s *stream) repeated(o *outgoing, frame, shown int) {
 	t := &s.honour[spanOf(o.number)]
 	if t.all == 0 {
@@ -114,7 +116,7 @@ func (s *stream) repeated(o *outgoing, frame, shown int) {
 	if o.again == 1 {
 		t.all++
 	}
-	if shown <= o.acked { // the network may be slow, or down
+	if shown <= o.acked { // the network may be slow or interrupted
 		return
 	}
 	list := &t.more
@@ -126,7 +128,7 @@ func (s *stream) repeated(o *outgoing, frame, shown int) {
 	t.most = max(t.most, o.ignored)
 }
 
-// done counts the acknowledgement that ended the repetitions of a message.
+// done counts the acknowledgement that ended the retransmissions of a message.
 func (s *stream) done(o *outgoing, shown int) {
 	t := &s.honour[spanOf(o.number)]
 	switch {
@@ -138,7 +140,7 @@ func (s *stream) done(o *outgoing, shown int) {
 	}
 }
 
-// acknowledged takes an acknowledgement of the client, which may have 8 bits.
+// acknowledged handles an acknowledgement of the client, which may have 8 bits.
 func (s *stream) acknowledged(h *transport.Header, frame int) {
 	n := s.latest[uint8(h.Seq)]
 	if s.wide {
@@ -152,7 +154,7 @@ func (s *stream) acknowledged(h *transport.Header, frame int) {
 	}
 }
 
-// watch takes a record with a number: a message, or an acknowledgement.
+// watch handles a record with a number: a message or an acknowledgement.
 func (c *Client) watch(t *timeline, r *dissect.Record) {
 	h := &r.Transport
 	ack := h.Type == transport.Acknowledge
@@ -179,14 +181,14 @@ func (c *Client) watch(t *timeline, r *dissect.Record) {
 	}
 }
 
-// Chances, as the logarithm of one by them: of a finding, and of that which one
-// player adds to it.
+// Thresholds for findings, as negative logarithms of probabilities: for a
+// finding, and for what one player contributes to it.
 const (
 	sure   = 20.0
 	adding = 4.0
 )
 
-// findings judges how the host deals with numbers and acknowledgements.
+// findings judges how the host handles numbers and acknowledgements.
 func (t *timeline) findings() (list []result.Finding) {
 	for _, c := range t.all {
 		for k := range c.streams {
@@ -215,9 +217,9 @@ func (t *timeline) findings() (list []result.Finding) {
 	return append(list, t.neverRepeated()...)
 }
 
-// dismissedHearing reports whether the host told others that a client has gone
-// although it did not leave, speaks on, and was heard: it was neither silent for long
-// nor lacked an acknowledgement of what the host had sent again.
+// dismissedHearing reports whether the host told others that a client has left
+// although it did not leave, still sends, and was heard. It was neither silent
+// for long nor failed to acknowledge the host's retransmissions.
 func (t *timeline) dismissedHearing(c *Client) bool {
 	s, at := &c.streams[1], c.dismissed
 	if at.frame == 0 || c.Adopted || c.given == 0 || s.since.Of <= len(rounds) || c.heard.frame > at.frame {
@@ -227,10 +229,11 @@ func (t *timeline) dismissedHearing(c *Client) bool {
 	return c.spokeAt > at.frame && c.seen.Sub(at.time) > arq.FirstInterval && at.since(c.heard) < arq.FirstInterval && at.since(c.taken) < arq.SilenceLimit && !slices.ContainsFunc(s.out, unheard)
 }
 
-// ignoredAcks judges whether the host sends messages with numbers in a span again
-// although it got their acknowledgements. Each repetition that counts came after
-// the host had shown to have got what the client said later; that each time the
-// acknowledgement alone was lost is judged by what the line loses otherwise.
+// ignoredAcks judges whether the host retransmits messages with numbers in a
+// span although it received their acknowledgements. It counts only
+// retransmissions that came after the host had shown that it received a later
+// message of the client. The losses of the line decide whether each time only
+// the acknowledgement was lost.
 func (t *timeline) ignoredAcks(span int) (f result.Finding, found bool) {
 	f = result.Finding{Kind: result.IgnoredAcks, Number: math.MaxInt64}
 	most, players, weight, worst := int32(0), 0, 0.0, 0.0
@@ -273,7 +276,7 @@ func (t *timeline) ignoredAcks(span int) (f result.Finding, found bool) {
 	return f, true
 }
 
-// whoAll lists clients for people.
+// whoAll returns a list of clients in words.
 func whoAll(list []*result.Player) string {
 	var all []string
 	for _, p := range list {
@@ -282,9 +285,9 @@ func whoAll(list []*result.Player) string {
 	return strings.Join(all, ", ")
 }
 
-// givenUp returns which of some players, whose acknowledgements the host ignores,
-// it puts out: it tells others that they have gone, or sends them no keepalive any
-// more although they speak.
+// givenUp returns which players, whose acknowledgements the host ignores, it
+// removes. It tells others that they have left, or sends them no keepalives any
+// more although they still send.
 func (t *timeline) givenUp(players []*result.Player) result.Finding {
 	f := result.Finding{Kind: "given-up", Number: -1}
 	for _, c := range t.all {
@@ -302,9 +305,10 @@ func (t *timeline) givenUp(players []*result.Player) result.Finding {
 	return f
 }
 
-// neverRepeated finds joins that stopped because a message of the host was lost:
-// no acknowledgement came, and the host did not send it again. A host that sends the
-// client its id again first waits until the client uses it.
+// neverRepeated finds joins that stopped because a message of the host was
+// lost: no acknowledgement came, and the host did not retransmit it. It
+// excludes a host that repeats a client's id and waits until the client uses
+// it.
 func (t *timeline) neverRepeated() (list []result.Finding) {
 	for _, c := range t.all {
 		s, accept := &c.streams[1], &c.streams[0]

@@ -1,10 +1,10 @@
 // Not part of the library: package conform compares a captured host with a
-// model: it finds the host and its clients in a capture, plays the clients'
+// model. It finds the host and its clients in a capture, plays the clients'
 // messages to the model, and compares the model's messages with those of the
 // captured host, client by client.
 //
-// It has no socket and no clock. Records come from the pipeline; data to keep
-// is copied. Memory is bounded: messages are compared within seconds, and the
+// It has no socket and no clock. Records come from the pipeline, and data to
+// keep is copied. Memory is bounded: messages are compared within seconds. The
 // report names the limits that were reached.
 package conform
 
@@ -21,30 +21,30 @@ import (
 
 // A Config chooses the model for a capture.
 type Config struct {
-	// Against is the host that is expected: decode.Stock, decode.OpenBC, or
-	// Undecided for one of the captured host's dialect.
+	// Against is the expected host: decode.Stock, decode.OpenBC, or Undecided for
+	// the dialect of the captured host.
 	Against decode.Dialect
-	// Dialect, other than Undecided, is that of the captured host.
+	// Dialect, unless Undecided, is the dialect of the captured host.
 	Dialect decode.Dialect
-	// Game is the game of the model. Values that are not set come from the
+	// Game configures the model's game. Values that are not set come from the
 	// capture.
 	Game relay.Config
 	// Set lists the fields of Game that are set.
 	Set Set
-	// Shared: the host's game may have players that the capture does not show,
-	// not even by name.
+	// Shared means that the host's game may have players who do not appear in the
+	// capture, not even by name.
 	Shared bool
-	// OnlyContent leaves findings about numbers and acknowledgements aside.
+	// OnlyContent omits findings about numbers and acknowledgements.
 	OnlyContent bool
-	// Catalog holds the game messages; nil stands for those of the game.
+	// Catalog has the game messages. Nil means the game's catalogue.
 	Catalog *decode.Catalog
 }
 
-// A Set tells which parts of a game are given.
+// A Set tells which parts of a game are set.
 type Set struct{ Mode, Mission, System, Players, TimeLimit, FragLimit, Collisions bool }
 
-// maxAwaiting bounds the events that wait for the rules of the game: the capture
-// shows them when the first client has joined.
+// maxAwaiting is the maximum number of events that wait for the rules of the
+// game, which the capture shows when the first client has joined.
 const (
 	maxAwaiting      = 4096
 	maxAwaitingBytes = 4 << 20
@@ -55,19 +55,19 @@ type Replay struct {
 	cfg     Config
 	t       *timeline
 	rep     *result.Report
-	index   int32 // of the latest input
+	index   int32 // index of the latest input
 	cmp     *comparer
 	players []*player
 	waiting []*Event
-	load    load // of these
+	load    load // size of the waiting events
 	rules   struct{ settings, mission bool }
-	told    int // frame that told the last of the rules
+	told    int // frame with the last of the rules
 	line    []measure.Loss
-	lossy   bool // the capture lacks messages, if only of another host's game
+	lossy   bool // the capture lacks messages, possibly only of another host's game
 	src     *source
 }
 
-// New returns a replay of no record yet.
+// New returns a new replay.
 func New(cfg Config) *Replay {
 	if cfg.Catalog == nil {
 		cfg.Catalog = msg.Catalog()
@@ -79,7 +79,8 @@ func New(cfg Config) *Replay {
 	return r
 }
 
-// Record takes a record of the pipeline. It is borrowed until the call returns.
+// Record handles a record of the pipeline. It is borrowed until the call
+// returns.
 func (r *Replay) Record(rec *dissect.Record) error {
 	r.learn(rec)
 	r.t.record(rec)
@@ -108,14 +109,14 @@ func (r *Replay) learn(rec *dissect.Record) {
 	}
 }
 
-// unless gives something a value, unless it was set.
+// unless sets a value, unless it was configured.
 func unless[T any](set bool, to *T, value T) {
 	if !set {
 		*to = value
 	}
 }
 
-// limits are the limits of the game, unless they are set.
+// limits stores the limits of the game, unless they were configured.
 func (r *Replay) limits(players int, time, frags uint8) {
 	g, set := &r.cfg.Game, &r.cfg.Set
 	unless(set.Players, &g.Players, players)
@@ -123,7 +124,7 @@ func (r *Replay) limits(players int, time, frags uint8) {
 	unless(set.FragLimit, &g.FragLimit, frags)
 }
 
-// event takes an event of the timeline.
+// event handles an event of the timeline.
 func (r *Replay) event(e *Event) {
 	if r.cmp != nil {
 		r.play(e)
@@ -131,7 +132,7 @@ func (r *Replay) event(e *Event) {
 	}
 	r.waiting = append(r.waiting, e.keep())
 	r.load.add(len(e.Body))
-	// The rest of the datagram may name players that nothing else shows.
+	// The rest of the datagram may name players that appear nowhere else.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxAwaitingBytes))
 	if !known && full {
@@ -182,7 +183,7 @@ func (r *Replay) begin() {
 	}
 }
 
-// choose returns the model that decides, and all that there are.
+// choose returns the model that decides, and all existing models.
 func (r *Replay) choose() (judge, models model) {
 	openBC := r.t.sender == decode.OpenBC
 	switch against := r.cfg.Against; {
@@ -232,21 +233,21 @@ func (r *Replay) play(e *Event) {
 	}
 }
 
-// output takes a message of the captured host.
+// output handles a message of the captured host.
 func (r *Replay) output(e *Event) {
 	if e.standard() && e.Op == msg.OpSettings {
 		r.cmp.invariants.joined(e.Client)
 	}
 	if q, n := r.t.waits(e); q != nil && !r.cmp.awaits(e) {
-		r.t.skip(q, n) // its copy has come, so that the host has acted on it
+		r.t.skip(q, n) // its copy has come, so the host has acted on it
 	}
 	r.scores(e)
 	r.explode(e)
 	r.cmp.output(e)
 }
 
-// explode tells the model of the captured host's dialect about ships that the host's
-// simulation destroys.
+// explode tells the model with the captured host's dialect about ships that the
+// host's simulation destroys.
 func (r *Replay) explode(e *Event) {
 	if !e.standard() || e.Op != msg.OpHostEvent {
 		return
@@ -292,7 +293,7 @@ func (r *Replay) begun(e *Event) {
 	}
 }
 
-// scores notes scores that a client gets before it is ready.
+// scores records scores that a client receives before it is ready.
 func (r *Replay) scores(e *Event) {
 	if r.cmp.models != stockModel|dialectModel || !e.standard() || e.Client.ready || e.Client.Adopted {
 		return
@@ -378,7 +379,7 @@ func (r *Replay) outsiders() {
 	r.rep.Note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
 }
 
-// add adds up the counts at the limits of the parts of the replay.
+// add sums the counts of reached limits.
 func (r *Replay) add() {
 	t := r.t
 	t.reached[result.LimitEarly] += r.cmp.evict

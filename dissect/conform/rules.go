@@ -7,8 +7,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// deviationOf names the rule behind the two models' disagreement about a
-// message. how is the captured host's difference from the stock host.
+// deviationOf returns the rule behind the two models' disagreement about a
+// message. The argument how is the captured host's difference from the stock
+// host.
 func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
 	switch {
 	case x.typ == transport.NameChange:
@@ -40,8 +41,8 @@ func (c *comparer) changedOtherwise(x *expect) *decode.Rule {
 	return result.RuleStrange
 }
 
-// madeOtherwise returns the rule by which the captured host alone sends a message, or
-// the stock host alone.
+// madeOtherwise returns the rule by which only the captured host, or only the
+// stock host, sends a message.
 func (c *comparer) madeOtherwise(x *expect, extra bool) *decode.Rule {
 	spec := c.specOf(x)
 	others := x.src.client != x.to
@@ -63,9 +64,9 @@ func (c *comparer) madeOtherwise(x *expect, extra bool) *decode.Rule {
 	return result.RuleStrange
 }
 
-// relayedOtherwise returns the rule by which hosts of the captured one's dialect
-// relay a client's message otherwise than the stock host, nil if that is not why
-// the models disagree.
+// relayedOtherwise returns the rule by which hosts with the captured host's
+// dialect relay a client's message differently from the stock host, or nil if
+// that is not why the models disagree.
 func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 	spec := c.specOf(x)
 	d := spec.Deviation(decode.OpenBC)
@@ -74,7 +75,7 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 	}
 	toSelf := x.src.client == x.to
 	switch d.Only {
-	case decode.OnlyOwn, decode.OnlyReadable: // it drops a copy
+	case decode.OnlyOwn, decode.OnlyReadable: // the host drops a copy
 		if how != "missing" || toSelf || x.src.op != x.op {
 			return nil
 		}
@@ -91,16 +92,16 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 // hasty reports whether the captured host acts on messages as they arrive.
 func (c *comparer) hasty() bool { return c.sender == decode.OpenBC && c.models != stockModel }
 
-// twice reports whether the host may have got the message that caused another
-// twice, and acted on it each time: also for players who have come between.
+// twice reports whether the host may have received the cause of a message
+// twice, and acted on it each time, also for players who came in between.
 func (c *comparer) twice(g *got) bool {
 	s := c.own(g)
 	return s != nil && s.receipt != nil && s.receipt.twice && (s.client != g.Client || c.t.bodies.specOf(g.Event).Relay != decode.RelayForward)
 }
 
-// refusal returns the rule by which an OpenBC host passes a message on to
-// nobody, because of its own state of the ship. It explains nothing if anybody
-// got a copy.
+// refusal returns the rule by which an OpenBC host does not pass a message on
+// because of its state of the ship. It does not apply if any client received a
+// copy.
 func refusal(c *comparer, x *expect) *decode.Rule {
 	if c.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src.op != x.op || x.src.matched > 0 {
 		return nil
@@ -115,9 +116,9 @@ func refusal(c *comparer, x *expect) *decode.Rule {
 	return &d.Rule
 }
 
-// reformed reports whether a message that only hosts of the captured one's dialect
-// pass on did not come because the host does as the stock host does: it passes none
-// on. Of ships it sends updates of its own then.
+// reformed reports whether a message that only hosts with the captured host's
+// dialect pass on did not come because the host acts as the stock host does and
+// passes on none. It then sends its own updates of ships.
 func (c *comparer) reformed(x *expect) bool {
 	if x.by != dialectModel || c.models&stockModel == 0 || x.alt != nil || !x.copied() || x.op == msg.OpStateUpdate && !c.simulates {
 		return false
@@ -131,8 +132,8 @@ func (c *comparer) reformed(x *expect) bool {
 	return true
 }
 
-// simulate notes that the host sends updates of ships that are not those of their
-// players.
+// simulate records that the host sends updates of ships that do not come from
+// their players.
 func (c *comparer) simulate(g *got) {
 	_, flags, ok := msg.UpdateHead(g.Body)
 	c.simulates = c.simulates || ok && g.standard() && flags&msg.DirtyPosition != 0

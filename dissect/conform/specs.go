@@ -7,7 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// noSpec stands for the spec of a message without one. It says nothing.
+// noSpec is the spec of messages that have none.
 var noSpec decode.Spec
 
 // spec returns the spec of a message. Transport messages and unknown opcodes have
@@ -27,14 +27,14 @@ func (b *bodies) specOf(e *Event) *decode.Spec { return b.spec(e.Type, e.Op) }
 // specOf returns the spec of an expected message.
 func (c *comparer) specOf(x *expect) *decode.Spec { return c.t.bodies.spec(x.typ, x.op) }
 
-// creates reports whether a message creates an object: hosts treat creations
-// alone by slots.
+// creates reports whether a message creates an object. Only these are relayed
+// by slots.
 func creates(s *decode.Spec) bool { return s.Relay == decode.RelaySlots }
 
-// exact reports whether no host sends messages of a kind of its own accord.
+// exact reports whether no host sends messages of a kind unasked.
 func exact(s *decode.Spec) bool { return s.Made == decode.MadeNever }
 
-// consumed reports whether a message is for the host alone.
+// consumed reports whether a message is only for the host.
 func consumed(s *decode.Spec) bool {
 	return s.Dir == decode.FromClient && (s.Relay == decode.RelayConsume || s.Relay == decode.RelayAnswer)
 }

@@ -15,21 +15,22 @@ import (
 // Limits of the messages about scores.
 const (
 	maxScored  = 1 << 14
-	maxUpdates = 16 // players in one
+	maxUpdates = 16 // players in one message
 	maxShares  = 256
-	maxWeapon  = 3 // damages that explosions tell
-	maxHits    = 8 // of one of them in one share
+	maxWeapon  = 3 // damages that explosions report
+	maxHits    = 8 // hits of one weapon in one share
 )
 
-// A scored is a message of the host about scores, or after which they are not known.
+// A scored is a message of the host about scores, or one after which scores are
+// unknown.
 type scored struct {
 	to     *destination
 	key    uint64
 	number int64
 	frame  int
 	gains  []standing
-	whole  bool  // it tells what is, and not what has changed
-	clears int32 // the player whose scores are not known afterwards, 0 for all
+	whole  bool  // it has absolute scores, not changes
+	clears int32 // player whose scores are unknown afterwards, 0 for all
 }
 
 // The numbers of a player.
@@ -41,27 +42,28 @@ const (
 
 var countNames = [...]string{"kills", "deaths", "score"}
 
-// A standing is what a player's numbers are, as far as they are told.
+// A standing is a player's numbers, as far as the host has sent them.
 type standing struct {
 	player int32
 	are    [len(countNames)]int32
 	told   [len(countNames)]bool
 	doubt  [len(countNames)]bool // the capture may lack a later one
-	kill   *scored               // which told the score of the player for a kill, nil if another did
+	kill   *scored               // message that sent the player's score for a kill, nil if the last one was about something else
 }
 
-// A shareKey is the share of a player in a kill of another: the scores before and after.
+// A shareKey is a player's share in another's kill: the scores before and
+// after.
 type shareKey struct{ player, from, to int32 }
 
-// sums are the scores that the host tells, and the damages.
+// sums are the scores that the host sends, and the damages.
 type sums struct {
-	count   int                    // of messages about scores
-	shares  map[shareKey][]*scored // with the messages that told the score before, of a kill
+	count   int                    // number of messages about scores
+	shares  map[shareKey][]*scored // with the messages about a kill that sent the score before
 	weapons []float64              // tenths of the damages of explosions
 	teams   bool
 }
 
-// told takes a message of the host.
+// told handles a message of the host.
 func (s *sums) told(c *comparer, d *destination, e *got) {
 	if !e.standard() || e.Number < 0 || s.count >= maxScored {
 		return
@@ -84,7 +86,7 @@ func (s *sums) told(c *comparer, d *destination, e *got) {
 	case *msg.Score:
 		o.whole, o.gains = true, []standing{{m.Player, [3]int32{m.Kills, m.Deaths, m.Score}, [3]bool{true, true, true}, [3]bool{}, nil}}
 	case *msg.ScoreInit, *msg.TeamScore:
-		s.teams = true // members of a team lose points, too
+		s.teams = true // members of a team also lose points
 		return
 	case *msg.Explosion:
 		s.weapon(float64(m.Damage.Float()) / 10)
@@ -98,7 +100,7 @@ func (s *sums) told(c *comparer, d *destination, e *got) {
 	s.count++
 }
 
-// weapon notes a tenth of the damage of an explosion.
+// weapon records a tenth of the damage of an explosion.
 func (s *sums) weapon(q float64) {
 	near := func(w float64) bool { return math.Abs(w-q) < 1 }
 	if q >= 1 && len(s.weapons) <= maxWeapon && !slices.ContainsFunc(s.weapons, near) {
@@ -106,11 +108,11 @@ func (s *sums) weapon(q float64) {
 	}
 }
 
-// judge judges the scores that the host told each client, in the order in which it
-// made the messages.
+// judge judges the scores that the host sent each client, in the order in which
+// it made the messages.
 func (s *sums) judge(c *comparer) {
 	s.shares = map[shareKey][]*scored{}
-	next := map[[2]uint64]int{} // clients with the two messages one after the other
+	next := map[[2]uint64]int{} // number of clients with the two messages one after the other
 	for _, d := range c.order {
 		slices.SortStableFunc(d.scored, func(a, b scored) int { return int(a.number - b.number) })
 		for i := 1; i < len(d.scored); i++ {
@@ -124,7 +126,7 @@ func (s *sums) judge(c *comparer) {
 			if d.client.cut || o.number > last.number && d.unseen(1, last.number, o.number, func(int64) bool { return true }) {
 				doubt(known, !d.client.cut && next[[2]uint64{last.key, o.key}] > 1)
 			}
-			if k, ok := d.line[1].index(o.number); ok && c.hasty() && c.doubtful(d.line[1], k) { // told at another time
+			if k, ok := d.line[1].index(o.number); ok && c.hasty() && c.doubtful(d.line[1], k) { // it was sent at another time
 				clear(known)
 				continue
 			}
@@ -134,7 +136,7 @@ func (s *sums) judge(c *comparer) {
 					clear(seen)
 				}
 			}
-			if seen[o.key] && !o.whole { // it was sent again, and was taken for another
+			if seen[o.key] && !o.whole { // it was retransmitted, and was taken for another message
 				continue
 			}
 			seen[o.key] = true
@@ -146,8 +148,9 @@ func (s *sums) judge(c *comparer) {
 	s.judgeKills(c)
 }
 
-// doubt forgets what is known, since the capture lacks messages. If other clients
-// got none in between either, it is still good for a number of cases, not for one.
+// doubt drops what is known, since the capture lacks messages. If other clients
+// did not receive any in between either, it is still good enough for several
+// cases, but not for one.
 func doubt(known map[int32]standing, confirmed bool) {
 	if !confirmed {
 		clear(known)
@@ -158,7 +161,7 @@ func doubt(known map[int32]standing, confirmed bool) {
 	}
 }
 
-// gain judges what a message tells of a player against what is known.
+// gain compares what a message says about a player with what is known.
 func (s *sums) gain(c *comparer, o *scored, known map[int32]standing, g *standing) {
 	was := known[g.player]
 	is, step := was, int32(1)
@@ -185,8 +188,8 @@ func (s *sums) gain(c *comparer, o *scored, known map[int32]standing, g *standin
 	known[g.player] = is
 }
 
-// share notes the share of a player in a kill of another. It returns the message if
-// it tells of a kill of the player.
+// share records a player's share in another's kill. It returns the message if
+// that is about a kill of the player.
 func (s *sums) share(o *scored, was, g *standing) *scored {
 	if g.told[kills] && !o.whole {
 		return o
@@ -208,7 +211,7 @@ func (s *sums) differs(c *comparer, o *scored, detail string) {
 	c.rep.Differ(result.Difference{Kind: "differs", Frame: o.frame, Opcode: op, Type: row.Type, To: o.to.client.Addr, Detail: detail, What: "wrong about scores"})
 }
 
-// hits reports whether a share is that of whole hits of some weapons.
+// hits reports whether a share consists of whole hits of some weapons.
 func hits(share float64, weapons []float64, near float64) bool {
 	if math.Abs(share) <= near {
 		return true
@@ -223,16 +226,17 @@ func hits(share float64, weapons []float64, near float64) bool {
 	return false
 }
 
-// whole reports whether a share can be that of whole hits.
+// whole reports whether a share can consist of whole hits.
 func (s *sums) whole(share int32) bool {
 	return share > 0 && (float64(share) > maxHits*slices.Max(s.weapons) || hits(float64(share), s.weapons, 1+float64(share)/1000))
 }
 
-// judgeKills judges the scores that kills gave. A share in somebody else's kill is a
-// number of whole hits, of which explosions tell the damage; that of the last hit is
-// not. If this holds for shares after other shares, and for none after a kill, but
-// would for all of them if each kill had given so many points less or more, then the
-// host told others than it counts.
+// judgeKills judges the scores for kills. A share in another's kill is a number
+// of whole hits, whose damage is known from explosions, except for the last
+// hit. Suppose that this is true for shares after other shares, and false for
+// shares after a kill, but would be true for all of these if each kill had
+// given so many points less or more. Then the host sends other scores than it
+// counts.
 func (s *sums) judgeKills(c *comparer) {
 	if len(s.weapons) == 0 || len(s.weapons) > maxWeapon || s.teams {
 		return
@@ -266,7 +270,7 @@ func (s *sums) judgeKills(c *comparer) {
 	}
 }
 
-// fit returns the chance that some number explains n shares at random.
+// fit returns the probability that some number explains n random shares.
 func (s *sums) fit(n float64) float64 {
 	span, dense := 2*slices.Max(s.weapons), 0.0
 	for share := 1.0; share <= span; share++ {
@@ -277,12 +281,12 @@ func (s *sums) fit(n float64) float64 {
 	return min(1, span*math.Pow(dense/span, n))
 }
 
-// unlikely is a chance that is none.
+// unlikely is the highest probability that counts as impossible.
 const unlikely = 1e-4
 
-// surplus returns how many points too many each kill gave, 0 if no number explains
-// the shares that came after them. Of several it is that with which most shares are
-// like others of their player.
+// surplus returns how many points too many each kill gave, or 0 if no number
+// explains the shares after them. If several do, it returns the one with which
+// most shares equal others of their player.
 func (s *sums) surplus(after []shareKey) (best int32) {
 	alike, most := 0, int32(slices.Max(s.weapons))
 	for by := -most; by <= most; by++ {

@@ -24,35 +24,35 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	Joined Kind = iota // a client is let in, or the capture first shows it
-	Input              // a message of a client, as the host must have taken it
+	Joined Kind = iota // a client is let in, or first appears in the capture
+	Input              // a message of a client, at the time when the host must have acted on it
 	Output             // a message of the host
 	Left               // a client leaves
-	PutOut             // the host tells others that it has put a client out
+	PutOut             // the host tells others that it has removed a client
 )
 
-// An Event is one thing that happened in the captured session. It is borrowed until
-// its receiver returns; the body of an Input is the receiver's.
+// An Event is something that happened in the captured session. It is borrowed
+// until its receiver returns, but the body of an Input belongs to the receiver.
 type Event struct {
 	Kind     Kind
 	Time     time.Time
 	Frame    int
 	Client   *Client
 	Type     transport.Type
-	Op       decode.Opcode // of a Standard message
+	Op       decode.Opcode // opcode of a Standard message
 	Reliable bool
 	Priority bool
-	Body     []byte        // game message, opcode first, or the body of a control message
-	Number   int64         // without wrap, -1 if it has none
-	Slots    uint16        // the slots of the objects that the message names
-	Broken   bool          // an Input with doubled or disordered fragments
-	Foreign  bool          // an Input with another id than the client's
-	MadeUp   bool          // an Input that the capture lacks, as the host's messages show, or the first of these
-	Skipped  time.Duration // of the time before that does not count
+	Body     []byte        // game message with its opcode first, or the body of a control message
+	Number   int64         // number counted on where the wire's number wraps, -1 if it has none
+	Slots    uint16        // slots of the objects in the message
+	Broken   bool          // an Input with duplicated or disordered fragments
+	Foreign  bool          // an Input whose id is not the client's
+	MadeUp   bool          // an Input that the capture lacks, as the host's messages show, or the first one of these
+	Skipped  time.Duration // part of the time before it that does not count
 	receipt  *receipt
 }
 
-// keep returns a copy of the event that is the caller's.
+// keep returns a copy of the event that the caller owns.
 func (e *Event) keep() *Event {
 	kept := *e
 	kept.Body = bytes.Clone(e.Body)
@@ -64,15 +64,15 @@ func (e *Event) standard() bool { return e.Type == transport.Standard }
 
 // Limits of a timeline.
 const (
-	maxClients = 256 // of a capture; those that ended go first
-	eightBits  = 256 // range of the numbers of an OpenBC sender
+	maxClients = 256 // clients of a capture. Those that have ended are dropped first.
+	eightBits  = 256 // range of an OpenBC sender's numbers
 )
 
 // Times of the stock game, see package arq.
 const (
-	longestPause = arq.KeepaliveAfter                                       // that counts, between two datagrams: nobody is silent for longer, so that the clock was set, or the capture holds nothing
-	silent       = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // without a word to clients that spoke: they have sent their messages again twice
-	reliableWait = arq.Linger                                               // that a host may know a client that has gone
+	longestPause = arq.KeepaliveAfter                                       // longest pause between two datagrams that counts. No side is silent for longer, so a longer pause means that the clock was set, or the capture has a gap.
+	silent       = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // time without sending to active clients after which a host is silent, since they have then retransmitted twice
+	reliableWait = arq.Linger                                               // how long a host may remember a client that has left
 )
 
 // A timeline finds the host, its clients and their messages in a capture.
@@ -81,14 +81,14 @@ type timeline struct {
 
 	host    netip.AddrPort
 	others  []netip.AddrPort // hosts of other games
-	sender  decode.Dialect   // of the host
-	forced  decode.Dialect   // the dialect that the host is said to write, Undecided for none
+	sender  decode.Dialect   // dialect of the host
+	forced  decode.Dialect   // configured dialect of the host, Undecided if there is none
 	clients map[netip.AddrPort]*Client
-	last    *Client                // at the end of the last record, nil if not known
-	order   []*Client              // those in clients, in the order in which they came
-	all     []*Client              // the first that there were
-	waiting []*Client              // with messages that wait for their turn
-	dropped struct{ out, in loss } // of clients that are in neither list
+	last    *Client                // client at the end of the last record, nil if unknown
+	order   []*Client              // those in clients, in the order of arrival
+	all     []*Client              // the first clients of the capture
+	waiting []*Client              // clients with messages that wait for their turn
+	dropped struct{ out, in loss } // losses of clients that are in neither list
 	count   int
 	viewer  decode.Viewer
 	names   decode.FieldFunc
@@ -96,36 +96,37 @@ type timeline struct {
 	catalog *decode.Catalog
 	bodies  *bodies
 
-	event       Event // that is just handed out
+	event       Event // event that is being emitted
 	begun       time.Time
 	clock       packet.Clock
 	now         moment
-	cut         int // datagrams that the capture holds only a part of
+	cut         int // number of datagrams that the capture truncated
 	malformed   int
 	shared      bool
-	ordered     bool // clients' messages take effect when it is their turn
-	adopted     int  // clients without a captured join
-	refused     int  // messages of clients beyond the limit
-	madeUp      int  // messages of clients
+	ordered     bool // clients' messages take effect in the order of their numbers
+	adopted     int  // number of clients whose join is not in the capture
+	refused     int  // number of messages of clients beyond the limit
+	madeUp      int  // number of made-up messages of clients
 	strangers   map[uint8]bool
-	parted      map[uint8]time.Time // when strangers left
-	pretended   [256]time.Time      // when somebody left in the name of an id
-	fromClients int                 // datagrams
+	parted      map[uint8]time.Time // when players without captured traffic left
+	pretended   [256]time.Time      // when a leave for an id came from another client
+	fromClients int                 // datagrams of clients
 	fromHosts   int
-	acks        int      // of the host
-	repeated    int      // messages of clients that were sent again
+	acks        int      // acknowledgements of the host
+	repeated    int      // retransmissions of clients
 	heard       moment   // last datagram of the host
-	asking      int      // datagrams of clients since, other than acknowledgements
-	asked       moment   // the last of these
+	asking      int      // datagrams of clients since then, except acknowledgements
+	asked       moment   // time of the last of these
 	notes       []string // for the report
 	reached     result.Reached
 	budget      *budget
 }
 
-// maxNotes bounds what the report says of the host's silences and runs.
+// maxNotes is the maximum number of notes about the host's silences and
+// restarts.
 const maxNotes = 64
 
-// note notes something for the report.
+// note adds a note to the report.
 func (t *timeline) note(format string, args ...any) {
 	if len(t.notes) == maxNotes {
 		t.reached[result.LimitListed]++
@@ -144,8 +145,8 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return t
 }
 
-// Clients finds the clients of the first host in a capture, and tells what they do as
-// events.
+// Clients finds the clients of the first host in a capture, and emits their
+// actions as events.
 type Clients struct{ *timeline }
 
 // NewClients returns a finder of clients, which calls emit with each event.
@@ -153,13 +154,13 @@ func NewClients(catalog *decode.Catalog, emit func(*Event)) *Clients {
 	return &Clients{newTimeline(catalog, emit)}
 }
 
-// Record takes a record of the pipeline.
+// Record handles a record of the pipeline.
 func (c *Clients) Record(r *dissect.Record) { c.record(r) }
 
 // Others returns the hosts of the capture's other games.
 func (c *Clients) Others() []netip.AddrPort { return c.others }
 
-// record takes a record of the pipeline.
+// record handles a record of the pipeline.
 func (t *timeline) record(r *dissect.Record) {
 	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 {
 		return
@@ -171,7 +172,7 @@ func (t *timeline) record(r *dissect.Record) {
 	if !t.host.IsValid() {
 		t.host = host
 	}
-	if host != t.host { // it has a replay of its own
+	if host != t.host { // that host has a separate replay
 		if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
 			t.others = append(t.others, host)
 		}
@@ -197,7 +198,7 @@ func (t *timeline) record(r *dissect.Record) {
 	}
 }
 
-// message takes a message, or an acknowledgement.
+// message handles a message or an acknowledgement.
 func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 	c := t.client(r, addr)
 	if c == nil {
@@ -219,7 +220,7 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 	t.fromHost(r, c)
 }
 
-// unread takes a datagram that cannot be read.
+// unread handles a datagram that cannot be read.
 func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 	if !r.Cut {
 		t.malformed++
@@ -231,8 +232,8 @@ func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 	}
 }
 
-// client returns the client at an address. One that the capture has not shown
-// to join is taken up, unless all that is left of it are acknowledgements.
+// client returns the client at an address. A client whose join is not in the
+// capture is adopted, unless it sends only acknowledgements.
 func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	if c := t.last; c != nil && c.Addr == addr {
 		return c
@@ -251,7 +252,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	if c = t.add(addr, r.Datagram.Number); c == nil {
 		return nil
 	}
-	if begins(r) { // only its connect is missing, or that and the answer
+	if begins(r) { // only its connect is missing, or the connect and its answer
 		if c.short = true; r.Dir == dissect.FromHost {
 			c.given = r.ClientID
 		}
@@ -291,9 +292,9 @@ func begins(r *dissect.Record) bool {
 	return r.Transport.Type == transport.NameChange && r.Transport.HasSeq && r.Number <= 1
 }
 
-// slotOf returns the slot that a client's message gives away, -1 if none.
+// slotOf returns the slot that a client's message reveals, or -1.
 func (t *timeline) slotOf(r *dissect.Record) int {
-	if r.Dir != dissect.ToHost || len(r.Rest)+1 >= len(r.Payload) { // nothing of it could be read
+	if r.Dir != dissect.ToHost || len(r.Rest)+1 >= len(r.Payload) { // no part of it could be read
 		return -1
 	}
 	if m, ok := r.Message.(*msg.StateUpdate); ok {
@@ -307,7 +308,7 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 	return -1
 }
 
-// add makes a client. Beyond the limit one that has ended is forgotten.
+// add adds a client. Beyond the limit, it drops one that has ended.
 func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	i := slices.IndexFunc(t.order, func(old *Client) bool { return old.Addr == addr })
 	if i < 0 && len(t.order) >= t.budget.of(maxClients) {
@@ -336,8 +337,8 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	return c
 }
 
-// connect takes a client's wish to be let in, which may be a repetition, or have
-// been recorded late.
+// connect handles a client's connect, which may be a retransmission or recorded
+// late.
 func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	d, body := r.Datagram, r.Bytes[r.Transport.Size:]
 	c := t.clients[addr]
@@ -354,7 +355,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 		}
 		c.begin()
 	}
-	if c.body == nil { // otherwise it is a repetition
+	if c.body == nil { // otherwise it is a retransmission
 		c.body, c.short = bytes.Clone(body), r.Transport.Short
 		c.openBC = c.short
 		t.number(r, c)
@@ -383,8 +384,9 @@ func class(h *transport.Header) int {
 	return 1
 }
 
-// eventOf makes an event of a record; ok is false if it says nothing new. The
-// event is valid until the next one, and its body is the record's.
+// eventOf converts a record to an event. If the record has no news, ok is
+// false. The event is valid until the next one, and its body belongs to the
+// record.
 func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, ok bool) {
 	h := &r.Transport
 	if r.Repeat || h.Type == transport.Acknowledge || h.Type == transport.DoNothing {
@@ -397,7 +399,7 @@ func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, o
 	}
 	if h.Type == transport.Standard {
 		if len(r.Payload) == 0 {
-			return nil, false // a fragment, or nothing at all
+			return nil, false // a fragment, or nothing
 		}
 		e.Body, e.Op = r.Payload, decode.Opcode(r.Payload[0])
 		e.Reliable = h.Reliable || h.Fragment
@@ -410,7 +412,7 @@ func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, o
 	return e, true
 }
 
-// fromClient takes a record of a client.
+// fromClient handles a record of a client.
 func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	t.signed(c, r.Peer)
@@ -442,13 +444,13 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	}
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
 		e.Kind = Left
-	} else if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has heard that it is let in
+	} else if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has received the accept
 		t.admit(c)
 	}
 	t.turn(c, r, e)
 }
 
-// signed takes note of the id that a client's datagram bears.
+// signed records the id in a client's datagram.
 func (t *timeline) signed(c *Client, peer uint8) {
 	if c.Peer == 0 && transport.PlausiblePeer(peer) && peer != transport.UnassignedPeer && (c.Adopted || t.byPeer(peer) == nil) {
 		c.Peer = peer
@@ -457,7 +459,7 @@ func (t *timeline) signed(c *Client, peer uint8) {
 	c.spoke = c.spoke || c.given != 0 && peer == c.given
 }
 
-// input hands out an input, and learns from it.
+// input emits an input, and learns from it.
 func (t *timeline) input(e *Event) {
 	c := e.Client
 	switch spec := t.bodies.specOf(e); {
@@ -472,7 +474,7 @@ func (t *timeline) input(e *Event) {
 		if e.Number < c.readyBy {
 			return // it was only late
 		}
-		if c.sent[1].lacking() { // a client that is ready has got its Settings
+		if c.sent[1].lacking() { // a client that is ready has received its Settings
 			t.answered(c, len(rounds))
 		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
@@ -495,7 +497,7 @@ func (t *timeline) leaver(e *Event) uint8 {
 	return e.Client.Peer
 }
 
-// leaves hands out that a client leaves.
+// leaves emits that a client leaves.
 func (t *timeline) leaves(e *Event) {
 	c := e.Client
 	id := t.leaver(e)
@@ -516,7 +518,7 @@ func (t *timeline) hand(c *Client, e *Event) {
 	}
 }
 
-// fromHost takes a record of the host.
+// fromHost handles a record of the host.
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	c.heard = t.now
@@ -527,7 +529,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.acknowledged(c, h)
 	}
 	if t.forced == decode.Undecided {
-		t.sender = r.Sender // as the session found it
+		t.sender = r.Sender // as the session determined it
 	}
 	e, ok := t.eventOf(r, c, Output)
 	if !ok {
@@ -546,7 +548,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	}
 }
 
-// acknowledged takes an acknowledgement of the host.
+// acknowledged handles an acknowledgement of the host.
 func (t *timeline) acknowledged(c *Client, h *transport.Header) {
 	k := class(h)
 	c.sent[k].acknowledged(h.Seq)
@@ -560,13 +562,13 @@ func (t *timeline) acknowledged(c *Client, h *transport.Header) {
 	c.taken, c.after = c.heard, 0
 }
 
-// control takes a message of the host that is none of the game.
+// control handles a message of the host other than a game message.
 func (t *timeline) control(r *dissect.Record, e *Event) {
 	c := e.Client
 	switch m := t.bodies.control(e.Type, e.Body).(type) {
 	case *transport.Accept:
 		c.Peer, c.given = m.ID, m.ID
-		t.part(m.ID) // whoever had it is gone
+		t.part(m.ID) // the previous client with the id has left
 		t.admit(c)
 	case *transport.Identity:
 		t.admit(c)
@@ -596,7 +598,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 	t.hand(c, e)
 }
 
-// announced returns the contents of an event that is a PlayerAnnounce.
+// announced returns the contents of a PlayerAnnounce.
 func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
 	if e.Op == msg.OpPlayerAnnounce {
 		if m, ok := t.bodies.game(e.Body).(*msg.PlayerAnnounce); ok && m.Class == event.ClassPlayer {
@@ -606,7 +608,7 @@ func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
 	return 0, 0, false
 }
 
-// learn takes facts about the clients from a game message of the host.
+// learn stores facts about the clients from a game message of the host.
 func (t *timeline) learn(r *dissect.Record, e *Event) {
 	c := e.Client
 	switch e.Op {
@@ -634,16 +636,16 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 	e.Slots = t.named
 }
 
-// name notes the slot of an object in a message.
+// name records the slot of an object in a message.
 func (t *timeline) name(f *decode.Field) {
 	if s, ok := wire.ObjectID(f.Uint).Slot(); ok && f.Kind == decode.KindObject && s < 16 {
 		t.named |= 1 << s
 	}
 }
 
-// meet notes a peer id that the host names. If no client has it, nor had it until
-// just now, it belongs to the client without a known id, or to one that the
-// capture does not hold.
+// meet records a peer id that the host names. If no client has it or had it
+// until now, it belongs to the client whose id is unknown, or to a client
+// without captured traffic.
 func (t *timeline) meet(peer uint8) {
 	had := func(c *Client) bool { return c.Peer == peer && (!c.gone || t.now.time.Sub(c.left) < reliableWait) }
 	if peer <= transport.HostPeer || slices.ContainsFunc(t.order, had) {
@@ -657,8 +659,8 @@ func (t *timeline) meet(peer uint8) {
 	t.strangers[peer] = true
 }
 
-// guessed reports whether a peer id is or may be that of a client for which the
-// capture lacks the host's word.
+// guessed reports whether a peer id belongs, or may belong, to a client for
+// which the capture lacks the accept.
 func (t *timeline) guessed(peer uint8) bool {
 	if c := t.byPeer(peer); c != nil {
 		return c.guessed()
@@ -676,8 +678,8 @@ func (t *timeline) putOut(peer uint8) {
 	}
 }
 
-// part notes that a player without captured traffic has left, if there is one with
-// the id.
+// part records that a player without captured traffic has left, if one has the
+// id.
 func (t *timeline) part(peer uint8) {
 	if t.strangers[peer] {
 		delete(t.strangers, peer)
@@ -695,7 +697,7 @@ func (t *timeline) strange(at time.Time) bool {
 	return len(t.strangers) > 0
 }
 
-// byPeer returns the client that has the id and is not gone.
+// byPeer returns the client that has the id and has not ended.
 func (t *timeline) byPeer(peer uint8) *Client {
 	var found *Client
 	for _, c := range t.order {
@@ -706,7 +708,7 @@ func (t *timeline) byPeer(peer uint8) *Client {
 	return found
 }
 
-// seenSlots returns the slots of the players that the capture holds.
+// seenSlots returns the slots of the players with captured traffic.
 func (t *timeline) seenSlots() (known uint16) {
 	for _, c := range t.order {
 		if !c.gone {
@@ -716,11 +718,11 @@ func (t *timeline) seenSlots() (known uint16) {
 	return known
 }
 
-// late reports whether the capture does not hold how all clients came.
+// late reports whether the capture lacks the join of a client.
 func (t *timeline) late() bool { return t.adopted > 0 }
 
-// placed reports whether the slots of all clients that the capture did not show
-// to join are known.
+// placed reports whether the slots of all clients whose join is not in the
+// capture are known.
 func (t *timeline) placed() bool {
 	if t.adopted == 0 {
 		return true

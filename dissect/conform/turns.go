@@ -11,46 +11,46 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// The original's host acts on the numbered messages of a client in the order of their
-// numbers. One that comes before its turn waits until those before it have come, and
-// takes effect then: players may have come or left in the meantime. If the capture lacks
-// one of those before it, the host's messages show that it waits no more. A leave takes
-// effect when the host acknowledges it, or tells others: one that is open to strangers first
-// makes sure that the player is gone.
+// The original's host acts on the numbered messages of a client in the order of
+// their numbers. A message that comes early waits for those before it, and
+// takes effect then. Players may have come or left in the meantime. If the
+// capture lacks one of the earlier messages, the host's messages show when it
+// no longer waits. A leave takes effect when the host acknowledges it, or tells
+// others. A public host first makes sure that the player has left.
 
 const (
-	maxTurns  = 64                                            // numbers from the next one on that are watched
-	fiveTimes = 5 * (arq.FirstInterval + arq.LongestWait) / 2 // in which a client of the stock game sends a message again five times
+	maxTurns  = 64                                            // numbers, from the next one on, that are tracked
+	fiveTimes = 5 * (arq.FirstInterval + arq.LongestWait) / 2 // time in which a client of the stock game retransmits a message five times
 )
 
-// turns are the messages of a client of one class that wait for their turn.
+// turns are a client's messages of one class that wait for their turn.
 type turns struct {
 	known bool
-	next  int64     // on which the host acts next
-	there uint64    // a bit for each number from the next one on that the host has got, as the capture shows
+	next  int64     // number of the message on which the host acts next
+	there uint64    // one bit for each number, from the next one on, that the host certainly has received
 	held  []*Event  // in the order of their numbers
 	since time.Time // when the first of them began to wait
 }
 
-// begin says which number comes next.
+// begin sets the number that comes next.
 func (q *turns) begin(number int64) { *q = turns{known: true, next: number} }
 
-// got notes that the host has got a message, if its number is watched.
+// got records that the host has received a message, if its number is tracked.
 func (q *turns) got(number int64) {
 	if ahead := number - q.next; ahead >= 0 && ahead < maxTurns {
 		q.there |= 1 << ahead
 	}
 }
 
-// acknowledged takes an acknowledgement of the host.
+// acknowledged handles an acknowledgement of the host.
 func (q *turns) acknowledged(seq uint16) {
 	if q.known {
 		q.got(q.next + int64(int16(seq-uint16(q.next)))) //nolint:gosec // the low bits
 	}
 }
 
-// turn takes a message of a client, which says nothing that matters if e is nil, and acts on
-// it, or keeps it until it is its turn.
+// turn handles a message of a client. It acts on it, or keeps it until its
+// turn. If the message has no effect, e is nil.
 func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 	h := &r.Transport
 	if !h.HasSeq || r.Repeat || h.Type == transport.Acknowledge || r.Status == dissect.StatusPending {
@@ -60,11 +60,11 @@ func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 		return
 	}
 	q := &c.turns[class(h)]
-	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // there is no order, or a long hole
+	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // there is no order, or a long gap
 		t.release(q, lastNumber)
 		q.begin(r.Number)
 	}
-	first := r.Number <= q.next // of those that have not come
+	first := r.Number <= q.next // the first that has not come
 	q.got(r.Number)
 	if first && e != nil {
 		t.act(e)
@@ -80,7 +80,7 @@ func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 	t.pass(q)
 }
 
-// pass acts on the messages whose turn it is.
+// pass acts on the messages whose turn has come.
 func (t *timeline) pass(q *turns) {
 	for q.there&1 != 0 {
 		q.there >>= 1
@@ -89,7 +89,7 @@ func (t *timeline) pass(q *turns) {
 	}
 }
 
-// release acts on the messages that wait with numbers below another.
+// release acts on the waiting messages with numbers below the given one.
 func (t *timeline) release(q *turns, number int64) {
 	for len(q.held) > 0 && q.held[0].Number < number {
 		e := q.held[0]
@@ -109,7 +109,7 @@ func (t *timeline) skip(q *turns, number int64) {
 	t.pass(q)
 }
 
-// act acts on a message of a client as the host does now.
+// act acts on a message of a client at the time when the host does.
 func (t *timeline) act(e *Event) {
 	c := e.Client
 	switch {
@@ -131,7 +131,8 @@ func (t *timeline) act(e *Event) {
 // numbers.
 func (t *timeline) inOrder() bool { return t.ordered && t.sender != decode.OpenBC }
 
-// overdue ends the waits for messages that the clients would have sent again by now.
+// overdue ends the waits for messages that the clients would have retransmitted
+// by now.
 func (t *timeline) overdue() {
 	t.waiting = slices.DeleteFunc(t.waiting, func(c *Client) bool {
 		for k := range c.turns {
@@ -146,7 +147,8 @@ func (t *timeline) overdue() {
 	})
 }
 
-// toldOf takes the host's word that a player has left: it has acted on the leave.
+// toldOf records the host's notice that a player has left, so the host has
+// acted on the leave.
 func (t *timeline) toldOf(peer uint8) {
 	for _, c := range t.waiting {
 		if c.leave != nil && (c.Peer == peer || t.leaver(c.leave) == peer) {
@@ -155,8 +157,9 @@ func (t *timeline) toldOf(peer uint8) {
 	}
 }
 
-// waits returns the message of a client that waits although a message of the host seems to
-// be its copy, and those with which it waits; nil if there is none.
+// waits returns the waiting message of which a message of the host seems to be
+// a copy, and the messages with which it waits. It returns nil if there is
+// none.
 func (t *timeline) waits(e *Event) (q *turns, number int64) {
 	for _, c := range t.waiting {
 		for _, o := range c.turns[1].held {

@@ -31,8 +31,8 @@ func (c *comparer) missing(x *expect) {
 	c.differ(result.Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: text, What: what, ByRate: !x.reliable}, x.body, nil)
 }
 
-// deviantMissing records a message that a host of the captured one's dialect
-// does not send.
+// deviantMissing records a message that hosts with the captured host's dialect
+// do not send.
 func (c *comparer) deviantMissing(x *expect) {
 	if x.alt != nil && x.alt.done {
 		return
@@ -77,7 +77,7 @@ func (c *comparer) differ(d result.Difference, want, have []byte) {
 	c.rep.Differ(d)
 }
 
-// differs counts a message that came in place of another.
+// differs counts a message that came in place of another one.
 func (c *comparer) differs(x *expect, g *got) {
 	detail, what := "", "sent otherwise"
 	switch {
@@ -123,7 +123,7 @@ func byteAt(b []byte, i int) string {
 }
 
 // subject returns a digest of the objects, players and kinds in a message, and
-// keeps it.
+// stores it.
 func (c *comparer) subject(kept *uint64, body []byte) uint64 {
 	if *kept == 0 {
 		c.buf = c.t.bodies.subject(c.buf[:0], body)
@@ -157,8 +157,8 @@ func (c *comparer) sameLine(a, b []byte) bool {
 	return ok && too && said.text == heard.text
 }
 
-// sameObject reports whether two creations are of the same object: owner, team,
-// class and id agree. The rest is up to the host.
+// sameObject reports whether two creations are of the same object, with equal
+// owner, team, class and id. Hosts may differ in the rest.
 func (c *comparer) sameObject(a, b []byte) bool {
 	first, ok := createdBy(c.t.bodies.game(a))
 	second, too := createdBy(c.t.bodies.game(b))
