@@ -76,25 +76,37 @@ func TestBlindJoin(t *testing.T) {
 				t.Fatal("the blind one has not joined")
 			}
 			atJoin := s.to[victim]
-			s.advance(time.Minute, func(tick int) {
+			second := 0
+			goOn := func(tick int) {
 				for i, c := range s.chatters {
 					if (tick+i)%10 == 0 {
 						c.Fight(s.now, tick/10)
 					}
 				}
 				if tick%100 == 0 {
-					if from, n := tt.acks(tick / 100); n > 0 {
+					second++
+					if from, n := tt.acks(second - 1); n > 0 {
 						s.inject(victim, fill(id, func(i int) (transport.Header, []byte) {
 							return transport.Header{Type: transport.Acknowledge, Seq: uint16(from + i%n)}, nil
 						})[:2+4*n])
 					}
 				}
-			})
+			}
+			s.advance(time.Minute, goOn)
 			got, sent := s.to[victim], s.from[victim]
 			t.Logf("joined with %d bytes (and %d for guesses); got %d at the join, %d a minute later for %d sent: %.1f, %.1f with guesses; still in: %v; %v",
 				s.from[victim], guesses, atJoin, got, sent, float64(got)/float64(sent), float64(got)/float64(sent+guesses), in(), s.events[max(0, len(s.events)-2):])
 			if got > 4*(sent+guesses) {
 				t.Errorf("%d bytes for %d, guesses included", got, sent+guesses)
+			}
+			if !long() {
+				return
+			}
+			s.advance(9*time.Minute, goOn) // later it is out
+			got, sent = s.to[victim], s.from[victim]
+			t.Logf("after ten minutes %d bytes for %d sent; still in: %v", got, sent, in())
+			if got > 4*(sent+guesses) || in() {
+				t.Errorf("after ten minutes %d bytes for %d, guesses included; still in: %v", got, sent+guesses, in())
 			}
 		})
 	}
