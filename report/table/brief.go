@@ -225,7 +225,7 @@ func (b *briefer) gather(s *Sink, text []byte) []byte {
 	return text
 }
 
-// use sets the paths to those for spec.
+// use switches to the paths of spec.
 func (b *briefer) use(spec *decode.Spec) {
 	ps := b.specs[spec]
 	if ps == nil {

@@ -31,7 +31,7 @@ type Options struct {
 	ASCII     bool      // write no arrows, bars and ellipses
 	Verbose   bool      // write all fields below the line
 	Hex       bool      // write the deciphered bytes below the line
-	Live      bool      // write every record at once
+	Live      bool      // write each record without delay
 	NoCapture bool      // the records do not come from a capture: show no frame, times and addresses
 	Start     time.Time // origin of times, zero for the first record
 	Times     Times

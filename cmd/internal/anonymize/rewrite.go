@@ -116,7 +116,7 @@ func (w *rewriter) datagram(g *dissect.Datagram) {
 			game = true
 			w.record(r)
 		}
-		return nil // so that Push does not return it
+		return nil // Push must not return it
 	})
 	if !game && !text {
 		w.others++
@@ -392,7 +392,7 @@ func (w *rewriter) fields(r *dissect.Record, in, out []byte) {
 // whose class is unknown. The flags of the update must say that it is, and it
 // must not look like text.
 func unresolvedState(r *dissect.Record, in []byte) bool {
-	const letters, different = 4, 3 // of a name. Full power is also a letter, d.
+	const letters, different = 4, 3 // letters in a row in a name, since one letter may be full power, which is d
 	_, update := r.Message.(*msg.StateUpdate)
 	if !update || len(r.Rest) > len(in) {
 		return false

@@ -45,7 +45,7 @@ func (d *Definitions) Define(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("define", "toml")
 }
 
-// Catalog returns the game's messages together with those of the files.
+// Catalog returns the game's messages and the messages in the files.
 func (d *Definitions) Catalog() (*decode.Catalog, error) {
 	if _, err := d.Configuration(); err != nil {
 		return nil, err

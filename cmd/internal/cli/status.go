@@ -21,7 +21,7 @@ const (
 	ExitDiffers   = 4   // replay or diff found differences, or conform found a broken rule
 	ExitMalformed = 5   // the user gave --strict and something was malformed
 	ExitInternal  = 70  // an internal error of the program, EX_SOFTWARE in sysexits.h
-	ExitSkip      = 125 // the server of conform --start never answered; git bisect run skips such a commit
+	ExitSkip      = 125 // the server of conform --start never answered, and git bisect run skips the commit
 	ExitAborted   = 130
 )
 

@@ -18,7 +18,7 @@ import (
 // A flagError is a mistake in a flag, which is shown with its help.
 type flagError struct {
 	text string
-	flag *pflag.Flag // the flag, or the one that was probably meant; nil if unknown
+	flag *pflag.Flag // the flag, or the one that was probably meant, nil if unknown
 }
 
 func (e *flagError) Error() string { return e.text }

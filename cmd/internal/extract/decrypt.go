@@ -50,7 +50,7 @@ func (d *Decrypter) Datagram(g *dissect.Datagram) bool {
 		if annotate {
 			return d.notes.Record(r)
 		}
-		return nil // so that Push does not return it
+		return nil // Push must not return it
 	})
 	if game && !wanted {
 		d.Take() // drop it

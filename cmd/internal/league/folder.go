@@ -34,7 +34,7 @@ func recordings(dir, without string) (names []string, infos []fs.FileInfo, err e
 		case d.IsDir() || !hasPackets(path):
 			return nil
 		}
-		info, err := os.Stat(path) // of the target of a link
+		info, err := os.Stat(path) // facts about the target of a link
 		if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			names, infos = append(names, path), append(infos, info)
 		}

@@ -30,7 +30,7 @@ type kind uint8
 // The kinds of entries.
 const (
 	whole  kind = iota // a complete match except its flights
-	final              // the same after the end of the match
+	final              // a complete match after its end
 	change             // changes of a match
 	flight             // additional flights, shots and connections
 )

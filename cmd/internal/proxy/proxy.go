@@ -30,7 +30,7 @@ const (
 	socketBuffer = 1 << 20 // bytes of the system's buffer for a socket
 	mostClients  = 16
 
-	datagramsPerSecond = 2000 // of each client
+	datagramsPerSecond = 2000 // limit for each client
 	bytesPerSecond     = 1 << 20
 
 	// Time of silence after which the place of a client may be given to another

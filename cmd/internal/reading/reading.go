@@ -219,7 +219,7 @@ func (r *reading) ended(err error, sink report.Sink, finish func(*Counts) error)
 // A reader passes records to a sink and counts them.
 type reader struct {
 	pipeline *dissect.Pipeline
-	needs    dissect.Needs     // what the pipeline must provide
+	needs    dissect.Needs     // parts of records that the pipeline must provide
 	verify   *dissect.Verifier // nil unless the user wants verification
 	wanted   *cli.Selection
 	sink     report.Sink
