@@ -16,23 +16,23 @@ import (
 
 // The times of a bot.
 const (
-	betweenSteps = 50 * time.Millisecond   // at least
-	betweenBots  = 250 * time.Millisecond  // so that they join in their order
-	joinsWithin  = 30 * time.Second        // then the bot gives up
-	tryAgain     = 5 * time.Second         // OpenBC refuses who comes back sooner
-	leavesWithin = 1500 * time.Millisecond // after which a goodbye isn't repeated any more
-	goodbyeAgain = 400 * time.Millisecond  // between the goodbyes of OpenBC's clients, which hosts don't acknowledge
-	lostAfter    = 45 * time.Second        // of silence: the time after which hosts drop players, too
+	betweenSteps = 50 * time.Millisecond   // shortest time between two steps
+	betweenBots  = 250 * time.Millisecond  // time between joins, so that bots join in order
+	joinsWithin  = 30 * time.Second        // after this time the bot gives up its join
+	tryAgain     = 5 * time.Second         // pause before a new join, since OpenBC refuses clients that come back sooner
+	leavesWithin = 1500 * time.Millisecond // how long a leave is repeated
+	goodbyeAgain = 400 * time.Millisecond  // time between the leaves of OpenBC's clients, which hosts do not acknowledge
+	lostAfter    = 45 * time.Second        // silence after which the host is lost. Hosts drop players after the same time.
 )
 
-// perSecond is how many datagrams a bot sends in a second at most. Clients of OpenBC acknowledge each
-// message in a datagram of its own.
+// perSecond is the most datagrams that a bot sends in a second. OpenBC's
+// clients acknowledge each message in a separate datagram.
 const perSecond = 200
 
-// mostShips is how many ships of others a bot watches at once.
+// mostShips is the maximum number of others' ships that a bot watches at once.
 const mostShips = 64
 
-// A state is where a bot is.
+// A state is the state of a bot's session.
 type state uint8
 
 const (
@@ -45,34 +45,34 @@ const (
 // A bot is one player.
 type bot struct {
 	run    *run
-	index  int // from 1
+	index  int // number of the bot, from 1
 	name   string
-	openBC bool // from the next session on
+	openBC bool // dialect of the next session
 	steps  func() (Step, bool)
 
 	state  state
 	since  time.Time // when the state began
 	until  time.Time // when the next step may begin
-	again  time.Time // offline: when it joins again after it was put out, zero for never; leaving: when it says goodbye again
-	done   bool      // has no more steps
+	again  time.Time // while offline: when it joins again after its removal, zero for never. While leaving: when it repeats its leave.
+	done   bool      // it has no more steps
 	client *relay.Client
 	local  netip.AddrPort
-	heard  time.Time // of the host's last datagram
+	heard  time.Time // time of the host's last datagram
 
 	craft   *craft
-	flown   int                       // ships in this session
-	ceases  time.Time                 // when it ceases to fire its phasers; zero if it fires none
+	flown   int                       // number of ships in this session
+	ceases  time.Time                 // when it stops firing its phasers, zero if it does not fire
 	targets [wire.Slots]wire.ObjectID // the latest ship of each other player
 	streams map[wire.ObjectID]*stream
 
-	second time.Time // of the limit
-	sent   int       // datagrams in it
+	second time.Time // begin of the second for the limit
+	sent   int       // datagrams sent in that second
 
 	counts Player
 	felt   felt
 }
 
-// connects has the bot ask to be let in, from a new socket.
+// connects makes the bot ask to be let in, from a new socket.
 func (b *bot) connects(now time.Time) error {
 	local, err := b.run.d.Open()
 	if err != nil {
@@ -83,7 +83,8 @@ func (b *bot) connects(now time.Time) error {
 	o := &b.run.o
 	b.local, b.run.byLocal[local], b.again = local, b, time.Time{}
 	b.client = relay.NewClient(relay.ClientConfig{
-		// The stock host tells clients that join apart by the address that they claim.
+		// The stock host distinguishes joining clients by the address that they
+		// claim.
 		Name: b.name, Password: o.Password, Claimed: [4]byte{10, 2, byte(serial >> 8), byte(serial)},
 		Nonce:  uint32(chance.Bits(o.Seed, uint64(b.index), 'n', uint64(serial)))>>1 + 1,
 		OpenBC: b.openBC, Answer: o.answer, Enter: true, Ask: true, Deliver: b.deliver,
@@ -111,7 +112,7 @@ func (b *bot) parts(now time.Time) {
 	b.again = time.Time{}
 }
 
-// acts does what is due.
+// acts performs what is due.
 func (b *bot) acts(now time.Time) error {
 	if b.state != offline {
 		b.watches(now)
@@ -120,7 +121,7 @@ func (b *bot) acts(now time.Time) error {
 			return err
 		}
 	}
-	// It takes its next step unless it's on its way into the game or out of it.
+	// The bot takes its next step unless it is joining or leaving.
 	for !b.until.After(now) && !b.done && !b.run.ending && (b.state == playing || b.state == offline && b.again.IsZero()) {
 		step, ok := b.steps()
 		if b.done = !ok; ok {
@@ -134,7 +135,7 @@ func (b *bot) acts(now time.Time) error {
 	}
 	if !b.craft.next.After(now) {
 		b.flies(now)
-		if b.craft.next = b.craft.next.Add(updateEvery); b.craft.next.Before(now) { // the program was held up
+		if b.craft.next = b.craft.next.Add(updateEvery); b.craft.next.Before(now) { // the program was delayed
 			b.craft.next = now.Add(updateEvery)
 		}
 	}
@@ -144,7 +145,7 @@ func (b *bot) acts(now time.Time) error {
 	return nil
 }
 
-// watches sees whether the bot has come in, or must go.
+// watches checks whether the bot has joined, or must leave.
 func (b *bot) watches(now time.Time) {
 	gone := b.client.Phase == relay.ClientGone || b.client.Err != nil
 	switch {
@@ -166,12 +167,12 @@ func (b *bot) watches(now time.Time) {
 	}
 }
 
-// puts has a bot that was put out come again.
+// puts ends the session of a removed bot and schedules its next join.
 func (b *bot) puts(now time.Time, gone bool) {
 	switch {
 	case !gone:
 		b.counts.Reason = "no answer"
-	case b.client.Err != nil: // such as too many messages that are not acknowledged
+	case b.client.Err != nil: // for example too many unacknowledged messages
 		b.counts.Reason = b.client.Err.Error()
 	case b.client.Reason >= 0:
 		b.counts.Reason = names.Boot(uint8(b.client.Reason))
@@ -182,7 +183,7 @@ func (b *bot) puts(now time.Time, gone bool) {
 	b.again = now.Add(tryAgain)
 }
 
-// does a step.
+// does performs a step.
 func (b *bot) does(now time.Time, s Step) error {
 	b.until = now.Add(max(s.For, betweenSteps))
 	in := b.state == playing
@@ -213,7 +214,7 @@ func (b *bot) does(now time.Time, s Step) error {
 	return nil
 }
 
-// leaves has the bot say goodbye.
+// leaves makes the bot leave.
 func (b *bot) leaves(now time.Time) {
 	if b.state == playing {
 		b.counts.Leaves++
@@ -224,7 +225,7 @@ func (b *bot) leaves(now time.Time) {
 	b.again = now.Add(goodbyeAgain)
 }
 
-// target returns a ship of another player, 0 if the bot knows none.
+// target returns a ship of another player, or 0 if the bot knows none.
 func (b *bot) target() wire.ObjectID {
 	known := slices.DeleteFunc(slices.Clone(b.targets[:]), func(id wire.ObjectID) bool { return id == 0 })
 	if len(known) == 0 {
@@ -243,11 +244,11 @@ func (b *bot) sends(now time.Time) {
 		if !ok {
 			break
 		}
-		_ = b.run.d.Send(b.local, d) // Refused tells; lost messages are sent again
+		_ = b.run.d.Send(b.local, d) // Refused reports errors, and lost messages are retransmitted
 	}
 }
 
-// deliver takes a message of the host.
+// deliver handles a message of the host.
 func (b *bot) deliver(now time.Time, m *relay.Message) {
 	if m.Type != transport.Standard || len(m.Body) == 0 {
 		return
@@ -273,7 +274,7 @@ func (b *bot) deliver(now time.Time, m *relay.Message) {
 	}
 }
 
-// meets notes a ship of another player.
+// meets records a ship of another player.
 func (b *bot) meets(id wire.ObjectID) {
 	if slot, ok := id.Slot(); ok && slot != b.client.Slot {
 		b.targets[slot] = id

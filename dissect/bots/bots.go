@@ -1,6 +1,6 @@
-// Not part of the library: package bots plays scripted players to a host, and
-// measures how the game feels for them. It has no socket and no clock: a
-// [Driver] carries datagrams and tells the time.
+// Not part of the library: package bots plays scripted players on a host, and
+// measures the quality of the game for them. It has no socket and no clock. A
+// driver sends and receives the datagrams and has the clock.
 package bots
 
 import (
@@ -16,20 +16,21 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// MostBots is how many bots play at once: the slots of a host.
+// MostBots is the maximum number of bots at once, which is the number of a
+// host's slots.
 const MostBots = relay.MaxPlayers
 
-// Options say what the bots do.
+// Options configure the bots.
 type Options struct {
 	Bots     int
 	Seed     uint64
 	For      time.Duration
-	Dialect  string   // stock, openbc, or mixed: by turns
-	Scripts  []Script // of the bots, by turns; none for invented ones
+	Dialect  string   // stock, openbc, or mixed, which alternates
+	Scripts  []Script // scripts, assigned to bots in rotation. If there are none, they are generated.
 	Password string
-	Answers  map[uint8]*msg.ChecksumResponse      // the hashes of their files by round, for those in which they differ from a stock installation's
-	Stopped  func() bool                          // tells to end early; nil for never
-	Progress func(inGame int, left time.Duration) // is told once a second; nil for nobody
+	Answers  map[uint8]*msg.ChecksumResponse      // hashes of the bots' files by round, where they differ from a stock installation's
+	Stopped  func() bool                          // reports whether to end early. It may be nil.
+	Progress func(inGame int, left time.Duration) // called once a second. It may be nil.
 }
 
 // answer returns the hashes of the bots' files.
@@ -40,14 +41,14 @@ func (o *Options) answer(round uint8) *msg.ChecksumResponse {
 	return suite.StockAnswer(round)
 }
 
-// ErrSilent says that no host answers.
+// ErrSilent reports that no host answers.
 var ErrSilent = errors.New("does not answer: is a host running there?")
 
 // The times of a run.
 const (
-	answersWithin = 10 * time.Second     // or no host is there
-	endsWithin    = 3 * time.Second      // for goodbyes
-	looks         = 5 * time.Millisecond // between two looks at what the bots have to do
+	answersWithin = 10 * time.Second     // after this time without an answer there is no host
+	endsWithin    = 3 * time.Second      // time for leaving at the end
+	looks         = 5 * time.Millisecond // time between two checks of what the bots have to do
 )
 
 // A run is a game of bots.
@@ -57,18 +58,18 @@ type run struct {
 	began   time.Time
 	bots    []*bot
 	byLocal map[netip.AddrPort]*bot
-	ships   map[wire.ObjectID]*craft // that bots fly, or have flown
+	ships   map[wire.ObjectID]*craft // ships that bots fly, or have flown
 	missing []Missing
-	lines   []line // of chat, that may still come
+	lines   []line // chat that bots may still receive
 	decoder *decode.Decoder
-	serial  int // of the next session
+	serial  int // number of the next session
 	heard   bool
 	ending  bool
 	stopped bool
 	felt    felt
 }
 
-// Run has bots play on the driver's host.
+// Run lets bots play on the driver's host.
 func Run(d suite.Driver, o Options) (*Report, error) {
 	r := &run{d: d, o: o, began: d.Now(), missing: []Missing{}, byLocal: map[netip.AddrPort]*bot{}, ships: map[wire.ObjectID]*craft{}, decoder: decode.NewDecoder()}
 	for i := range o.Bots {
@@ -78,7 +79,7 @@ func Run(d suite.Driver, o Options) (*Report, error) {
 		return nil, err
 	}
 	ended := d.Now()
-	// Lines that came up to now count; those of the last seconds may be on their way.
+	// Lines sent up to now count, but the last ones may still be on their way.
 	for i := range r.lines {
 		if l := &r.lines[i]; ended.Sub(l.at) > onTheirWay {
 			r.misses(l)
@@ -105,14 +106,15 @@ func (r *run) newBot(index int) *bot {
 	}
 	if n := len(r.o.Scripts); n > 0 {
 		s := &r.o.Scripts[(index-1)%n]
-		if b.steps, b.name = s.source(), s.Name; index > n { // names are unique
+		if b.steps, b.name = s.source(), s.Name; index > n { // names must be unique
 			b.name = fmt.Sprintf("%s%d", s.Name, index)
 		}
 	}
 	return b
 }
 
-// play plays until the time is over, all bots are done, or the user stops it.
+// play plays until the time is over, all bots have finished, or the user stops
+// it.
 func (r *run) play() error {
 	until := r.began.Add(r.o.For)
 	told := r.began
@@ -146,7 +148,7 @@ func (r *run) play() error {
 	}
 }
 
-// turn lets all bots act, and takes what the host sends.
+// turn lets all bots act, and handles what the host sends.
 func (r *run) turn() error {
 	now := r.d.Now()
 	for _, b := range r.bots {
@@ -155,7 +157,7 @@ func (r *run) turn() error {
 		}
 		b.sends(now)
 	}
-	for wait := now.Add(looks); ; wait = now { // only for the first
+	for wait := now.Add(looks); ; wait = now { // wait only for the first datagram
 		a, ok := r.d.Receive(wait)
 		if !ok {
 			return nil
@@ -164,7 +166,7 @@ func (r *run) turn() error {
 			r.heard, b.heard = true, a.At
 			b.client.Receive(a.At, a.Datagram)
 		}
-		if r.d.Now().Sub(now) > 2*looks { // more comes than can be taken at once
+		if r.d.Now().Sub(now) > 2*looks { // more arrives than can be handled at once
 			return nil
 		}
 	}

@@ -8,39 +8,39 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// A Report tells how the game felt for the bots.
+// A Report describes the quality of the game for the bots.
 type Report struct {
 	Host    string    `json:"host"`
 	Seed    uint64    `json:"seed"`
 	Seconds float64   `json:"seconds"` // how long the bots played
 	Stopped bool      `json:"interrupted"`
 	Players []Player  `json:"players"`
-	All     Player    `json:"all"`     // of all players together
-	Missing []Missing `json:"missing"` // the first lines of chat that players never saw
+	All     Player    `json:"all"`     // sum over all players
+	Missing []Missing `json:"missing"` // first lines of chat that players did not receive
 }
 
-// mostMissing is how many missing lines a report lists.
+// mostMissing is the maximum number of missing lines in a report.
 const mostMissing = 100
 
-// A Missing is a line of chat that a player never saw.
+// A Missing is a line of chat that a player did not receive.
 type Missing struct {
 	Player  string  `json:"player"`
 	From    string  `json:"from"`
-	Line    int     `json:"line"`    // of those that its author said, from 1
-	Seconds float64 `json:"seconds"` // when it was said, since the begin
+	Line    int     `json:"line"`    // number of the line among its author's lines, from 1
+	Seconds float64 `json:"seconds"` // when it was sent, since the start
 	Text    string  `json:"text"`
 }
 
-// A Player tells how the game felt for one bot.
+// A Player describes the quality of the game for one bot.
 type Player struct {
 	Name    string `json:"name"`
 	Dialect string `json:"dialect"`
 
 	Joins       int    `json:"joins"`
-	JoinsFailed int    `json:"joins_failed"` // refused, or without an answer for half a minute
+	JoinsFailed int    `json:"joins_failed"` // joins that were refused, or not answered for half a minute
 	Leaves      int    `json:"leaves"`
-	PutOut      int    `json:"put_out"`          // lost the connection, or the host ended it
-	Reason      string `json:"reason,omitempty"` // of the last failed join or lost connection
+	PutOut      int    `json:"put_out"`          // sessions in which the connection was lost or the host ended it
+	Reason      string `json:"reason,omitempty"` // reason of the last failed join or lost connection
 	JoinTime    Times  `json:"join"`             // from the first datagram until the host announces the player
 
 	Ships  int `json:"ships"`
@@ -49,22 +49,22 @@ type Player struct {
 	Hits   int `json:"hits"`
 
 	Lines        int   `json:"chat_sent"`
-	LinesSeen    int   `json:"chat_seen"` // of all bots, the own ones included
+	LinesSeen    int   `json:"chat_seen"` // lines of all bots, including its own
 	LinesMissing int   `json:"chat_missing"`
-	ChatTime     Times `json:"chat"` // from sending until this player sees the line
+	ChatTime     Times `json:"chat"` // from sending until this player receives the line
 
 	Updates        int   `json:"updates_sent"`
 	UpdatesSeen    int   `json:"updates_seen"`    // of the other bots' ships
-	UpdatesMissing int   `json:"updates_missing"` // between the first and the last that should have come
-	HostUpdates    int   `json:"updates_of_host"` // that no bot has sent: the host's own
+	UpdatesMissing int   `json:"updates_missing"` // missing ones between the first and the last expected one
+	HostUpdates    int   `json:"updates_of_host"` // updates that no bot has sent, which are the host's
 	Gap            Times `json:"update_gap"`      // between two updates of the same ship
 
 	Messages int `json:"messages_sent"`
 	Resent   int `json:"messages_resent"`
 }
 
-// Share returns the share of the updates that are missing, and whether any
-// could be.
+// Share returns the share of updates that are missing. If none were expected,
+// ok is false.
 func (p *Player) Share() (share float64, ok bool) {
 	all := p.UpdatesSeen + p.UpdatesMissing
 	if all == 0 {
@@ -73,7 +73,7 @@ func (p *Player) Share() (share float64, ok bool) {
 	return float64(p.UpdatesMissing) / float64(all), true
 }
 
-// Times are milliseconds. Median and 95th percentile are off by 3.2 % at most.
+// Times are in milliseconds. Median and 95th percentile are accurate to 3.2 %.
 type Times struct {
 	N      int64   `json:"n"`
 	Median float64 `json:"ms_median"`
@@ -91,13 +91,13 @@ const (
 	gap
 )
 
-// feels notes a time, for the bot and for all.
+// feels records a time for the bot and for the sum.
 func (b *bot) feels(what int, d time.Duration) {
 	b.felt[what].Add(d)
 	b.run.felt[what].Add(d)
 }
 
-// tell puts the times into a report.
+// tell stores the times in a report.
 func (f *felt) tell(p *Player) {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 	for i, to := range []*Times{joinTime: &p.JoinTime, chatTime: &p.ChatTime, gap: &p.Gap} {
@@ -106,23 +106,24 @@ func (f *felt) tell(p *Player) {
 	}
 }
 
-// A stream is what a bot sees of another's ship.
+// A stream is what a bot receives of another's ship.
 type stream struct {
 	craft   *craft // nil if no bot flies it
-	first   int    // numbers of updates
+	first   int    // number of the first update
 	highest int
-	before  uint64 // which of the 64 before highest have come
+	before  uint64 // bit set of the 64 updates before highest that have come
 	seen    int
 	last    time.Time
 }
 
-// allowance are the updates that may be on their way: of the last two seconds.
+// allowance is the number of updates that may be on their way, which are those
+// of the last two seconds.
 const allowance = int(2 * time.Second / updateEvery)
 
-// sees notes an update of a ship.
+// sees records an update of a ship.
 func (b *bot) sees(now time.Time, id wire.ObjectID, body []byte) {
 	if slot, _ := id.Slot(); slot == b.client.Slot {
-		return // the own ship
+		return // the bot's ship
 	}
 	s := b.streams[id]
 	if s == nil || s.craft != b.run.ships[id] {
@@ -154,7 +155,7 @@ func (b *bot) sees(now time.Time, id wire.ObjectID, body []byte) {
 			s.before |= 1 << behind
 			s.seen++
 		}
-		return // it tells nothing new
+		return // it has come before
 	}
 	b.feels(gap, now.Sub(s.last))
 	s.last = now
@@ -174,31 +175,31 @@ func (b *bot) sum(now time.Time, id wire.ObjectID) {
 	if now.Sub(s.craft.lastAt) < time.Duration(allowance)*updateEvery {
 		last -= allowance
 	}
-	if last > s.highest { // none came any more
+	if last > s.highest { // no more updates came
 		b.feels(gap, s.craft.lastAt.Sub(s.last))
 	}
 	b.counts.UpdatesSeen += s.seen
 	b.counts.UpdatesMissing += max(last, s.highest) - s.first + 1 - s.seen
 }
 
-// A line is one of chat.
+// A line is a line of chat.
 type line struct {
 	text  string
 	from  *bot
-	n     int // of its author's lines
+	n     int // number among its author's lines
 	at    time.Time
-	to    uint32 // bots, by bits, that were in the game
+	to    uint32 // bit set of the bots that were in the game
 	since [MostBots]time.Time
 }
 
-// The lines that may still come.
+// Times for lines that may still come.
 const (
 	mostLines   = 4096
-	linesWithin = time.Minute     // then a line is missing
-	onTheirWay  = 5 * time.Second // at the end
+	linesWithin = time.Minute     // after this time a line is missing
+	onTheirWay  = 5 * time.Second // time that the last lines before the end are given
 )
 
-// says notes a line that a bot says.
+// says records a line that a bot sends.
 func (r *run) says(now time.Time, from *bot, text string) {
 	for len(r.lines) > 0 && (len(r.lines) >= mostLines || now.Sub(r.lines[0].at) > linesWithin) {
 		r.misses(&r.lines[0])
@@ -214,8 +215,8 @@ func (r *run) says(now time.Time, from *bot, text string) {
 	r.lines = append(r.lines, l)
 }
 
-// hears notes that a bot sees a line. Of several with the same text it's the
-// first that the bot hasn't seen.
+// hears records that a bot receives a line. If several have the same text, it
+// is the first one that the bot has not received.
 func (r *run) hears(now time.Time, b *bot, text string) {
 	bit := uint32(1) << (b.index - 1)
 	for i := range r.lines {
@@ -230,7 +231,8 @@ func (r *run) hears(now time.Time, b *bot, text string) {
 	}
 }
 
-// misses counts the bots that have not seen a line, though they were in the game all the time.
+// misses counts the bots that did not receive a line although they were in the
+// game all the time.
 func (r *run) misses(l *line) {
 	for i, b := range r.bots {
 		if l.to>>i&1 != 0 && b.state == playing && b.since.Equal(l.since[i]) {
@@ -242,7 +244,7 @@ func (r *run) misses(l *line) {
 	}
 }
 
-// report returns the report of a run that ended at a time.
+// report returns the report of a run that ended at the time now.
 func (r *run) report(now time.Time) *Report {
 	rep := &Report{Host: r.d.Host().String(), Seed: r.o.Seed, Seconds: now.Sub(r.began).Seconds(), Stopped: r.stopped, All: Player{Name: "all", Dialect: r.o.Dialect}, Missing: r.missing}
 	sums := reflect.ValueOf(&rep.All).Elem()

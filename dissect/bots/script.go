@@ -16,16 +16,16 @@ type Verb string
 
 // The verbs.
 const (
-	Dialect Verb = "dialect" // writes as stock or openbc from the next join on
-	Join    Verb = "join"    // joins the game, unless it's in it
-	Fly     Verb = "fly"     // creates a ship, unless it has one, and flies for a time
-	Wait    Verb = "wait"    // lets a time pass; a ship flies on
-	Fire    Verb = "fire"    // fires a weapon, at a ship if it knows one
-	Hit     Verb = "hit"     // fires, and sends the damage that a client reports
-	Chat    Verb = "chat"    // says a text
-	Die     Verb = "die"     // loses the ship
-	Leave   Verb = "leave"   // leaves the game
-	Repeat  Verb = "repeat"  // begins again with the first step
+	Dialect Verb = "dialect" // write as stock or openbc from the next join on
+	Join    Verb = "join"    // join the game, unless already in it
+	Fly     Verb = "fly"     // create a ship, unless there is one, and fly for a time
+	Wait    Verb = "wait"    // let a time pass, while a ship flies on
+	Fire    Verb = "fire"    // fire a weapon, at a ship if the bot knows one
+	Hit     Verb = "hit"     // fire, and send the damage that a client reports
+	Chat    Verb = "chat"    // send a text
+	Die     Verb = "die"     // lose the ship
+	Leave   Verb = "leave"   // leave the game
+	Repeat  Verb = "repeat"  // begin again with the first step
 )
 
 var verbs = []string{"dialect", "join", "fly", "wait", "fire", "hit", "chat", "die", "leave", "repeat"}
@@ -33,11 +33,11 @@ var verbs = []string{"dialect", "join", "fly", "wait", "fire", "hit", "chat", "d
 // A Step is one step of a script.
 type Step struct {
 	Verb Verb
-	For  time.Duration // of Fly and Wait
-	Text string        // of Chat and Dialect
+	For  time.Duration // duration of Fly and Wait
+	Text string        // text of Chat and Dialect
 }
 
-// A Script is what a player does.
+// A Script is the sequence of a player's steps.
 type Script struct {
 	Name  string
 	Steps []Step
@@ -45,25 +45,25 @@ type Script struct {
 
 // The limits of a script.
 const (
-	mostText   = 200 // bytes of a line of chat: the game's own box takes fewer
+	mostText   = 200 // length of a line of chat in bytes. The game's input field takes fewer.
 	longestFor = 24 * time.Hour
 )
 
-// Where a bot can be.
+// The states in which a bot can be.
 const (
 	outside = iota
 	inGame
 	inShip
 )
 
-// needs is where a bot must be for a step.
+// needs is the state that a step requires.
 var needs = map[Verb]int{
 	Dialect: outside, Join: outside, Wait: outside, Repeat: outside,
 	Fly: inGame, Chat: inGame, Leave: inGame,
 	Fire: inShip, Hit: inShip, Die: inShip,
 }
 
-// ReadScripts reads a file of scripts: the table bots, with the steps of each
+// ReadScripts reads a file of scripts. Its table bots has the steps of each
 // player as a list of texts. The error is a [*modfile.Error].
 func ReadScripts(f modfile.File) (all []Script, _ error) {
 	lists, err := modfile.ReadLists(f, "bots")
@@ -128,7 +128,7 @@ func parseStep(text string) (s Step, err error) {
 	return s, err
 }
 
-// source returns a function that yields the steps of a script in turn.
+// source returns a function that yields the steps of a script.
 func (s *Script) source() func() (Step, bool) {
 	i := 0
 	return func() (Step, bool) {
@@ -145,8 +145,8 @@ func (s *Script) source() func() (Step, bool) {
 }
 
 // invented returns a function that yields the steps of a bot without a script:
-// it flies around, and every now and then fires, hits, talks, dies, or leaves
-// and comes back. Seed and bot determine all steps.
+// it flies around, and sometimes fires, hits, chats, dies, or leaves and comes
+// back. The seed and the bot's number determine all steps.
 func invented(seed uint64, bot int) func() (Step, bool) {
 	pending := []Step{{Verb: Join}, {Verb: Fly, For: time.Second}}
 	n := uint64(0)

@@ -14,14 +14,15 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/internal/chance"
 )
 
-// updateEvery is the time between two updates of a ship: ten a second, as the game's.
+// updateEvery is the time between two updates of a ship. The game also sends
+// ten a second.
 const updateEvery = 100 * time.Millisecond
 
-// partsOfShip is more than the subsystems and their parts of any ship: each has an object id
-// above that of its ship.
+// partsOfShip is more than the number of subsystems and their parts of any
+// ship. Each has an object id above the ship's id.
 const partsOfShip = 64
 
-// recent is how many updates of a ship are known, to recognise copies of them.
+// recent is how many updates of a ship are remembered, to recognise copies.
 const recent = 256
 
 // A craft is a ship that a bot flies, or has flown.
@@ -35,16 +36,16 @@ type craft struct {
 	next   time.Time      // when the next update is due
 	last   int            // number of the last update, from 1
 	lastAt time.Time      // when it was sent
-	bodies [recent][]byte // of the last updates, by number
+	bodies [recent][]byte // bodies of the last updates, by number
 	copies map[string]int // numbers of the last updates, by body
-	base   wire.Vec3      // the last absolute position that was sent
+	base   wire.Vec3      // last absolute position that was sent
 }
 
-// update returns the number of a recent update of the ship, 0 if the body is of
-// none: a host with a simulation sends its own.
+// update returns the number of a recent update of the ship, or 0 if the body
+// belongs to none. A host that simulates ships sends other updates.
 func (s *craft) update(body []byte) int { return s.copies[string(body)] }
 
-// sends notes the body of an update.
+// sends records the body of an update.
 func (s *craft) sends(now time.Time, body []byte) {
 	s.last++
 	s.lastAt = now
@@ -54,7 +55,8 @@ func (s *craft) sends(now time.Time, body []byte) {
 	s.copies[string(body)] = s.last
 }
 
-// fleet returns the classes that bots fly: those that players can, with known subsystems.
+// fleet returns the classes that bots fly: all classes for players whose
+// subsystems are known.
 var fleet = sync.OnceValue(func() (all []*ship.Class) {
 	for c := range ship.All() {
 		if c.Playable && c.Subsystems != nil && !c.Uncertain {
@@ -66,13 +68,13 @@ var fleet = sync.OnceValue(func() (all []*ship.Class) {
 
 // The path of a ship is a circle that rises and falls. All circles overlap, so that ships meet.
 const (
-	speed  = 6.2 // game units a second, as ships at half impulse
-	radius = 60  // game units
-	apart  = 40  // game units between the centres of two ships
-	rises  = 15  // game units
+	speed  = 6.2 // in game units per second, as for ships at half impulse
+	radius = 60  // in game units
+	apart  = 40  // game units between the centres of two ships' circles
+	rises  = 15  // in game units
 )
 
-// path returns place and direction of a ship after some seconds.
+// path returns position and directions of a ship after some seconds.
 func (b *bot) path(seconds float64) (at, forward, up wire.Vec3) {
 	turn := speed/radius*seconds + 2*math.Pi*chance.Share(b.run.o.Seed, uint64(b.index), 'p')
 	centre := float64(b.index) * apart
@@ -83,7 +85,8 @@ func (b *bot) path(seconds float64) (at, forward, up wire.Vec3) {
 	return at, forward, up
 }
 
-// creates has the bot create a ship. Each ship of a session has ids of its own.
+// creates makes the bot create a ship. Each ship of a session has different
+// ids.
 func (b *bot) creates(now time.Time) {
 	class := fleet()[chance.Below(len(fleet()), b.run.o.Seed, uint64(b.index), 's', uint64(b.counts.Ships))]
 	s := &craft{
@@ -112,7 +115,7 @@ func (b *bot) creates(now time.Time) {
 	})
 }
 
-// tells sends a message in the form of the stock game or in that of OpenBC's clients.
+// tells sends a message in the form of the stock game or of OpenBC's clients.
 func (b *bot) tells(now time.Time, op decode.Opcode, stock, openBC decode.Message) {
 	if b.client.OpenBC {
 		b.client.SayAs(now, op, openBC, decode.OpenBC)
@@ -150,7 +153,7 @@ func (b *bot) flies(now time.Time) {
 	}
 	m.Forward, _ = wire.NewDir3(forward)
 	m.Up, _ = wire.NewDir3(up)
-	const absolute, offset = 10, 3 // of so many updates one has a position; one has the direction of the ship's top
+	const absolute, offset = 10, 3 // one in so many updates has a position. One in offset has the ship's up direction.
 	switch {
 	case b.client.OpenBC && n%7 == 0:
 		m.Flags = msg.DirtyPosition
@@ -177,7 +180,7 @@ func (b *bot) flies(now time.Time) {
 	}
 	body, err := decode.Append(nil, msg.Catalog().Lookup(msg.OpStateUpdate), m, dialect)
 	if err != nil {
-		b.client.Err = err // a test makes all kinds of them
+		b.client.Err = err // a test creates all kinds of ships
 		return
 	}
 	b.client.SendBody(now, false, body)
@@ -185,7 +188,8 @@ func (b *bot) flies(now time.Time) {
 	b.counts.Updates++
 }
 
-// part returns the object id of a part of the ship with a role, 0 if it has none.
+// part returns the object id of a part of the ship with a role, or 0 if there
+// is none.
 func (s *craft) part(role ship.Role) wire.ObjectID {
 	for i := range s.class.Subsystems {
 		system := &s.class.Subsystems[i]
@@ -208,7 +212,7 @@ func (b *bot) fires(now time.Time, target wire.ObjectID) {
 	tube, cannon := s.part(ship.TorpedoTube), s.part(ship.PulseWeapon)
 	_, forward, _ := b.path(now.Sub(s.born).Seconds())
 	ahead, _ := wire.NewDir3(forward)
-	// Whether there is a target, in each form.
+	// Flags for whether there is a target, in each form.
 	torpedo, aimed, pulse := msg.TorpedoNoTarget, msg.TorpedoFlags(0), msg.PulseSound
 	if target != 0 {
 		torpedo, aimed, pulse = 0, msg.TorpedoBit1, msg.PulseSound|msg.PulseTarget
@@ -232,7 +236,7 @@ func (b *bot) fires(now time.Time, target wire.ObjectID) {
 // beam is how long a bot fires its phasers.
 const beam = 700 * time.Millisecond
 
-// stops ceases to fire the phasers.
+// stops stops firing the phasers.
 func (b *bot) stops(now time.Time) {
 	b.ceases = time.Time{}
 	b.tells(now, msg.OpStopFiring, &msg.StopFiring{Event: event.Event{
@@ -240,8 +244,9 @@ func (b *bot) stops(now time.Time) {
 	}}, &msg.ShortEvent{Object: b.craft.id})
 }
 
-// hits fires, and reports damage as clients do: one of OpenBC the damage to its target, one of the
-// stock game a collision of its own ship, since the host decides about all other damage.
+// hits fires, and reports damage as clients do. OpenBC's clients report the
+// damage to their target. Stock clients report a collision of their ship, since
+// the host determines all other damage.
 func (b *bot) hits(now time.Time, target wire.ObjectID) {
 	b.fires(now, target)
 	b.counts.Hits++
@@ -257,7 +262,8 @@ func (b *bot) hits(now time.Time, target wire.ObjectID) {
 	b.tells(now, msg.OpCollisionEffect, m, m)
 }
 
-// dies gives up the ship: a stock client asks for its destruction, one of OpenBC destroys it.
+// dies gives up the ship. A stock client asks the host to destroy it, and an
+// OpenBC client destroys it.
 func (b *bot) dies(now time.Time) {
 	b.counts.Deaths++
 	if b.client.OpenBC {

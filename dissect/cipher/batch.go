@@ -7,23 +7,22 @@ package cipher
 
 const (
 	lanes   = 32  // datagrams of a group, deciphered in parallel
-	longest = 512 // longest datagram deciphered so, in bytes; the game sends none longer
-	fewest  = 6   // minimum number of datagrams for the vectors to pay
-	side    = 8   // datagrams moved into and out of rows at once,
-	block   = 16  // and bytes of each
+	longest = 512 // longest datagram deciphered in this way, in bytes. The game sends none longer.
+	fewest  = 6   // fewest datagrams for which vectors are faster
+	side    = 8   // number of datagrams moved into and out of rows at once
+	block   = 16  // number of bytes of each that are moved at once
 )
 
-// Slack is the number of spare bytes behind a datagram that make a batch
-// faster.
+// Slack is the number of spare bytes after a datagram that make a batch faster.
 const Slack = 32
 
 // A Batch deciphers many datagrams at once. Its zero value is ready for use. It
 // is not safe for concurrent use.
 type Batch struct {
-	rows   [2]rows           // of two groups, if the processor takes as many at once
+	rows   [2]rows           // rows of two groups, for processors that handle two at once
 	ends   [side][block]byte // partial blocks
 	counts [longest + 2]int32
-	sorted []place // by length
+	sorted []place // sorted by length
 }
 
 // Rows hold a group of datagrams: row i holds byte i of each.
@@ -38,7 +37,7 @@ type place struct {
 
 // Decrypt deciphers each datagram in src to the slice of the same index and
 // length in dst. They must not overlap. It is faster if all have a spare
-// capacity of Slack bytes; that of dst is overwritten.
+// capacity of Slack bytes. In dst, the spare capacity is overwritten.
 func (b *Batch) Decrypt(dst, src [][]byte) {
 	if !useRows || len(src) < fewest {
 		for i := range src {
@@ -77,8 +76,8 @@ func (b *Batch) Decrypt(dst, src [][]byte) {
 	clear(b.sorted) // drop references to the caller's memory
 }
 
-// cut returns the group of the longest datagrams, so that lanes without one stay
-// with the shortest.
+// cut returns the group of the longest datagrams. The last group, of the
+// shortest ones, may then be incomplete.
 func cut(places []place) (group, rest []place) {
 	n := max(0, len(places)-lanes)
 	return places[n:], places[:n]
@@ -87,9 +86,9 @@ func cut(places []place) (group, rest []place) {
 // deciphered returns the number of rows to decipher for a group.
 func deciphered(group []place) int { return int(group[len(group)-1].n) - 1 }
 
-// sort collects the places of the datagrams, shortest first, because parallel
-// datagrams take as long as the longest of them. Those longer than n begin at
-// counts[n]. It returns the least spare capacity.
+// sort collects the places of the datagrams, shortest first, since deciphering
+// in parallel takes as long as for the longest one. Datagrams longer than n
+// begin at counts[n]. It returns the least spare capacity.
 func (b *Batch) sort(dst, src [][]byte) (slack int) {
 	if cap(b.sorted) < len(src) {
 		b.sorted = make([]place, len(src))
@@ -120,8 +119,8 @@ func (b *Batch) sort(dst, src [][]byte) (slack int) {
 	return slack
 }
 
-// load puts byte i of each datagram into row i. Bytes behind the end of a
-// datagram decipher to rubbish.
+// load puts byte i of each datagram into row i. Bytes after the end of a
+// datagram decipher to garbage.
 func (b *Batch) load(rows *rows, src [][]byte, group []place, slack int) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
@@ -141,7 +140,7 @@ func (b *Batch) load(rows *rows, src [][]byte, group []place, slack int) {
 	}
 }
 
-// store takes the plaintext out of the rows.
+// store copies the plaintext out of the rows.
 func (b *Batch) store(rows *rows, dst [][]byte, group []place, slack int) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
@@ -162,7 +161,7 @@ func (b *Batch) store(rows *rows, dst [][]byte, group []place, slack int) {
 }
 
 // split returns the number of blocks that can be moved at once, and of all
-// blocks. They are equal if there is spare room behind each datagram.
+// blocks. They are equal if there is spare room after each datagram.
 func split(part []place, slack int) (whole, blocks int) {
 	shortest, longest := int(part[0].n), int(part[len(part)-1].n)
 	blocks = (longest + block - 1) / block

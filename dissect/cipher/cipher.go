@@ -3,13 +3,13 @@
 // fed back into the key.
 //
 // Byte 0 of a datagram, the sender's peer id, is clear. The other bytes are
-// enciphered from a fresh state, in both directions alike: nothing carries over
-// between datagrams. Each key byte depends on all earlier plaintext, so a
-// datagram must be deciphered from its start. Deciphering can pause after any
+// enciphered from a fresh state, in the same way for both directions. No state
+// is kept between datagrams. Each key byte depends on all earlier plaintext, so
+// a datagram must be deciphered from its start. Deciphering can pause after any
 // byte ([Stream]), and a truncated datagram deciphers up to its end. The cipher
 // provides neither secrecy nor integrity: any bytes decipher to something.
 // GameSpy text, which begins with a backslash, shares the port and is not
-// enciphered; the caller must tell it apart.
+// enciphered, so the caller must check for it.
 //
 // Sources are borrowed for the length of a call and not written to, unless
 // source and destination are the same memory. Destinations belong to the
@@ -25,10 +25,10 @@ const FirstKey = 0xD6
 
 // MessageCount returns the number of transport messages announced by an
 // enciphered datagram, without deciphering it. It is 0 if the datagram is too
-// short; game traffic has at least 1.
+// short. Game traffic has at least 1.
 //
-// Few hosts put many messages into one datagram, so a small count is a cheap
-// sign, though no proof, that a payload belongs to this game.
+// Few hosts put many messages into one datagram, so a small count suggests that
+// a payload belongs to this game, but does not prove it.
 func MessageCount(datagram []byte) int {
 	if len(datagram) < 2 {
 		return 0
@@ -37,9 +37,9 @@ func MessageCount(datagram []byte) int {
 }
 
 // FirstType returns the type of the first transport message in an enciphered
-// datagram of at least three bytes, without deciphering it: the key of that
-// byte depends only on the number of messages. Few types exist, so this
-// distinguishes the game's datagrams from most others.
+// datagram of at least three bytes, without deciphering the datagram, since the
+// key of that byte depends only on the number of messages. Few types exist, so
+// this distinguishes the game's datagrams from most others.
 func FirstType(datagram []byte) byte {
 	return datagram[2] ^ secondKeys[datagram[1]^FirstKey]
 }
@@ -56,8 +56,8 @@ var secondKeys = func() (keys [256]byte) {
 }()
 
 // Decrypt appends the deciphered datagram to dst and returns the extended
-// slice. It copies byte 0 unchanged. dst may be datagram[:0], to decipher in
-// place; otherwise its spare room must not overlap datagram.
+// slice. It copies byte 0 unchanged. To decipher in place, dst may be
+// datagram[:0]. Otherwise its spare room must not overlap datagram.
 func Decrypt(dst, datagram []byte) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, len(datagram))[:n+len(datagram)]
@@ -71,8 +71,8 @@ func Decrypt(dst, datagram []byte) []byte {
 }
 
 // Encrypt appends the enciphered datagram to dst and returns the extended
-// slice. It copies byte 0 unchanged. dst may be datagram[:0], to encipher in
-// place; otherwise its spare room must not overlap datagram.
+// slice. It copies byte 0 unchanged. To encipher in place, dst may be
+// datagram[:0]. Otherwise its spare room must not overlap datagram.
 func Encrypt(dst, datagram []byte) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, len(datagram))[:n+len(datagram)]
@@ -86,15 +86,15 @@ func Encrypt(dst, datagram []byte) []byte {
 }
 
 // A Stream is the state of the cipher between two bytes of a datagram. The zero
-// value is the state before byte 1. It is a plain value: a copy continues from
-// the same place.
+// value is the state before byte 1. A copy of a Stream continues from the same
+// place.
 type Stream struct {
 	sum uint16 // generator: M*R + A, see tables.go
 	fed byte   // exclusive-or of all plaintext so far
 }
 
 // Decrypt deciphers src, the next piece of the datagram, to dst, which must be
-// at least as long. Both may be the same memory; otherwise they must not
+// at least as long. Both may be the same memory. Otherwise they must not
 // overlap.
 func (s *Stream) Decrypt(dst, src []byte) {
 	dst = dst[:len(src)]
@@ -117,7 +117,7 @@ func (s *Stream) Decrypt(dst, src []byte) {
 }
 
 // Encrypt enciphers src, the next piece of the datagram, to dst, which must be
-// at least as long. Both may be the same memory; otherwise they must not
+// at least as long. Both may be the same memory. Otherwise they must not
 // overlap.
 func (s *Stream) Encrypt(dst, src []byte) {
 	dst = dst[:len(src)]
@@ -140,8 +140,8 @@ func (s *Stream) load() (sum, x uint64) {
 	return uint64(s.sum) << shift, uint64(s.fed) << shift
 }
 
-// store saves the state of a loop. Bits outside the shifted byte of x may hold
-// rubbish.
+// store saves the state of a loop. Bits outside the shifted byte of x may be
+// garbage.
 func (s *Stream) store(sum, x uint64) {
 	s.sum, s.fed = uint16(sum>>shift), byte(x>>shift)
 }

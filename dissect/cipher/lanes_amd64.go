@@ -9,7 +9,7 @@ import (
 // useRows reports whether the processor and the operating system support AVX2.
 var useRows = cpu.X86.HasAVX2
 
-// usePairs reports the same of AVX-512 with permutations of bytes.
+// usePairs reports whether both support AVX-512 with permutations of bytes.
 var usePairs = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
 
 // decryptPair is decryptRows for n rows of two groups of datagrams.
@@ -20,12 +20,12 @@ func decryptPair(a, b *[lanes]byte, n int, t *pairTables)
 // pairTables are the columns of table for look-ups of 64 bytes at once. It lies
 // on the heap, which aligns it.
 type pairTables struct {
-	e2, e3, e4, e5, f [2][256]byte // low bytes, high bytes
-	v                 [256]byte    // V, its halves folded, ^ X
+	e2, e3, e4, e5, f [2][256]byte // low bytes and high bytes
+	v                 [256]byte    // X exclusive-or V, with the halves of V folded
 
-	key0, cross, mul1, mul2, mul3, mul4, mul5 [lanes]uint16 // each once for each of 32 words
+	key0, cross, mul1, mul2, mul3, mul4, mul5 [lanes]uint16 // each repeated for all 32 words
 
-	low, high [2 * lanes]byte // where in two registers of words those bytes are
+	low, high [2 * lanes]byte // where those bytes are in two registers of words
 }
 
 var pairs = sync.OnceValue(makePairs)

@@ -1,4 +1,4 @@
 package cipher
 
-// useRows is true: each of these processors has vectors.
+// useRows is true, since all these processors have vectors.
 const useRows = true

@@ -2,7 +2,7 @@
 
 package cipher
 
-// useRows is false: there is no vector form.
+// useRows is false, since there is no vector code.
 const useRows = false
 
 func decryptRows(*[lanes]byte, int) {}

@@ -2,7 +2,7 @@
 
 package cipher
 
-// usePairs is false: there is no form for two groups.
+// usePairs is false, since there is no vector code for two groups.
 var usePairs = false
 
 type pairTables struct{}

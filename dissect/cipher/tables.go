@@ -3,7 +3,7 @@ package cipher
 // Feedback puts the same plaintext byte into all ten key bytes, so the key is
 // always the original one combined with a single byte X in each of its bytes,
 // the exclusive-or of all plaintext so far. Hence the five key words of a step,
-// advanced or not, depend on X alone, and its five rounds become additions.
+// advanced or not, depend only on X, and its five rounds become additions.
 // Modulo 2^16, with S = M*R + A (R the running sum of the generator and A the
 // cross term, both left over from the previous byte), the sums after the rounds
 // are
@@ -58,7 +58,7 @@ const shift = 5
 // the second one 32 bits above the first. Multiplying S, cut to 16 bits, by two
 // factors in the same layout gives two sums at once. A lower sum stays below
 // 2^32 (its maximum is (2^16-1) * (mul2+1)), so it never reaches the upper one;
-// bits above the lower 16 of either are rubbish and dropped at the end.
+// bits above the lower 16 of either are garbage and dropped at the end.
 type row struct {
 	e12, e34 uint64
 	e5f      uint64

@@ -11,20 +11,20 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// A Config says how bad a line is. The zero value is a perfect line.
+// A Config sets the faults of a line. The zero value is a perfect line.
 type Config struct {
 	Loss      float64       // share of datagrams that are lost, 0 to 1
-	Burst     float64       // mean number of datagrams lost in a row; 0 for losses that don't depend on each other
+	Burst     float64       // mean number of consecutive losses, or 0 for independent losses
 	Delay     time.Duration // mean delay
-	Jitter    time.Duration // delays are even between Delay-Jitter and Delay+Jitter
+	Jitter    time.Duration // delays are evenly distributed between Delay-Jitter and Delay+Jitter
 	Reorder   float64       // share of datagrams that later ones overtake
 	Duplicate float64       // share of datagrams that arrive twice
-	Rate      float64       // bits a second, IP and UDP headers included; 0 for no limit
-	Queue     time.Duration // longest time that a datagram waits for Rate; longer ones are dropped
-	Seed      uint64        // of all decisions
+	Rate      float64       // in bits per second, IP and UDP headers included. 0 means no limit.
+	Queue     time.Duration // longest time that a datagram may wait because of Rate. Datagrams that would wait longer are dropped.
+	Seed      uint64        // seed of all decisions
 }
 
-// A Direction is one of the two ways that datagrams take.
+// A Direction is one of the two directions of datagrams.
 type Direction uint8
 
 // The directions.
@@ -33,11 +33,11 @@ const (
 	ToClient
 )
 
-// String returns the direction as flags name it.
+// String returns the direction as written in flags.
 func (d Direction) String() string { return [...]string{"to-server", "to-client"}[d] }
 
-// A property is what a flag sets. Its values have units: an empty one is a plain
-// number, and "s" stands for a time such as 40ms.
+// A property is what a flag sets. Its values have units. An empty unit means a
+// plain number, and "s" means a time such as 40ms.
 type property struct {
 	name        string
 	units       map[string]float64
@@ -73,10 +73,10 @@ var properties = []property{
 }
 
 // Parse reads flags such as "loss=5%,delay=40ms" or "to-client:rate=256k". A
-// flag without a direction is about both. Later flags replace what earlier ones
-// say about the same property.
+// flag without a direction sets both. Later flags override earlier ones for the
+// same property.
 func Parse(flags []string) (both [2]Config, err error) {
-	// Half a second is what home routers of the time queued.
+	// Home routers of the time queued about half a second.
 	usual := Config{Seed: 1, Queue: time.Second / 2}
 	both = [2]Config{usual, usual}
 	for _, flag := range flags {
@@ -145,6 +145,7 @@ func (p *property) value(text string) (float64, error) {
 	return v * factor, err
 }
 
-// toBad returns the probability that a run of losses begins after a datagram that passed. A
-// run ends with the probability 1/Burst, so Loss is the share of time in runs (Gilbert 1960).
+// toBad returns the probability that a run of losses begins after a datagram
+// that was not lost. A run ends with probability 1/Burst, so that Loss is the
+// share of datagrams in runs (Gilbert 1960).
 func (c *Config) toBad() float64 { return c.Loss / (c.Burst * (1 - c.Loss)) }

@@ -1,12 +1,12 @@
-// Not part of the library: package impair makes a line bad in a way that can be
-// repeated. A [Line] carries the datagrams of one client in one direction: they
-// and the time go in, and come out late, twice, in another order, or not at all.
-// It has no socket and no clock.
+// Not part of the library: package impair simulates faults of a line
+// reproducibly. A [Line] carries the datagrams of one client in one direction.
+// Datagrams and the time go in, and datagrams come out late, twice, in another
+// order, or not at all. It has no socket and no clock.
 //
 // Loss, jitter, reordering and duplication are decided for the n-th datagram of
-// a line by its seed, direction, client and n. What came when, how large it was,
-// and what other clients sent doesn't change these decisions. Only the wait for
-// a rate, and which datagram overtakes which, also depend on times.
+// a line by its seed, direction, client and n. These decisions do not depend on
+// times, sizes, or other clients' datagrams. Only the wait because of Rate, and
+// which datagram overtakes which, also depend on times.
 package impair
 
 import (
@@ -17,46 +17,46 @@ import (
 
 // The limits of a line.
 const (
-	MostWaiting = 4096    // datagrams that wait on a line; more are dropped
-	MostBytes   = 4 << 20 // bytes in them
+	MostWaiting = 4096    // datagrams that wait on a line. Further ones are dropped.
+	MostBytes   = 4 << 20 // bytes of these datagrams
 
-	deepest = 3                      // datagrams that overtake one
+	deepest = 3                      // how many datagrams overtake another one
 	holding = 250 * time.Millisecond // how long a datagram waits to be overtaken, if too few follow
-	headers = 20 + 8                 // bytes of the IPv4 and UDP headers, which use up the rate, too
+	headers = 20 + 8                 // bytes of the IPv4 and UDP headers, which also count for Rate
 )
 
-// A Fate is what became of a datagram.
+// A Fate tells what happened to a datagram.
 type Fate string
 
 // The fates.
 const (
 	Passed Fate = "passed"
-	Lost   Fate = "lost"   // by the share of loss
-	Queued Fate = "queue"  // dropped because it would have waited for the rate too long
-	Full   Fate = "full"   // dropped because too many wait, see MostWaiting
-	Unsent Fate = "unsent" // still on its way at the end
+	Lost   Fate = "lost"   // lost because of Loss
+	Queued Fate = "queue"  // dropped because it would have waited too long because of Rate
+	Full   Fate = "full"   // dropped because too many datagrams wait: see MostWaiting
+	Unsent Fate = "unsent" // not yet delivered at the end
 )
 
-// A Report is what a line did to a datagram. A proxy's log has one in each line.
+// A Report tells what a line did to a datagram. A proxy's log has one per line.
 type Report struct {
 	Came      time.Time `json:"time"`
 	Dir       string    `json:"dir"`    // c2s or s2c
-	Client    string    `json:"client"` // address, which the proxy fills in
+	Client    string    `json:"client"` // client's address, which the proxy sets
 	Line      int       `json:"line"`   // number of the client
 	N         int       `json:"n"`      // number of the datagram on its line, from 1
 	Size      int       `json:"size"`   // bytes of the UDP payload
 	Fate      Fate      `json:"fate"`
-	Delay     float64   `json:"delay_ms,omitempty"`     // of one that passed
-	Copies    int       `json:"copies,omitempty"`       // of one that passed: 1, or 2 if it was duplicated
-	Overtaken []int     `json:"overtaken_by,omitempty"` // numbers of those that left before it, though they came later
+	Delay     float64   `json:"delay_ms,omitempty"`     // delay of a delivered datagram
+	Copies    int       `json:"copies,omitempty"`       // for a delivered datagram: 1, or 2 if it was duplicated
+	Overtaken []int     `json:"overtaken_by,omitempty"` // numbers of the datagrams that came later and were delivered before it
 }
 
-// A waiting datagram.
+// A waiting is a datagram that waits for delivery.
 type waiting[T any] struct {
 	Report
 	payload T
 	due     time.Time
-	ahead   int // datagrams that are still to overtake it
+	ahead   int // number of datagrams that still have to overtake it
 }
 
 // A Line carries datagrams of one client in one direction.
@@ -66,17 +66,18 @@ type Line[T any] struct {
 	client int
 
 	n     int
-	bad   bool      // in a run of losses
-	free  time.Time // when the line has sent what waits for the rate
+	bad   bool      // the line is in a run of losses
+	free  time.Time // when the line will have sent what waits because of Rate
 	last  time.Time // when the latest datagram is due
 	bytes int
 
-	queue []waiting[T] // by due
-	held  []waiting[T] // that others are to overtake
-	ready []waiting[T] // of held, that have been overtaken
+	queue []waiting[T] // in the order of due
+	held  []waiting[T] // datagrams that others are to overtake
+	ready []waiting[T] // datagrams of held that have been overtaken
 }
 
-// NewLine returns the line of a client, which is known by a number.
+// NewLine returns the line of a client. The number of the client selects the
+// random numbers.
 func NewLine[T any](cfg Config, d Direction, client int) *Line[T] {
 	return &Line[T]{cfg: cfg, to: d, client: client}
 }
@@ -109,8 +110,8 @@ func (l *Line[T]) loses() bool {
 	return l.bad
 }
 
-// Send takes a datagram. If it's dropped at once, the report says why and ok is
-// false. Otherwise the payload comes out of Receive.
+// Send sends a datagram. If it is dropped at once, the report has the reason
+// and ok is false. Otherwise Receive returns the payload later.
 func (l *Line[T]) Send(now time.Time, payload T, size int) (r Report, ok bool) {
 	l.n++
 	dir := [...]string{ToServer: "c2s", ToClient: "s2c"}[l.to]
@@ -138,7 +139,7 @@ func (l *Line[T]) Send(now time.Time, payload T, size int) (r Report, ok bool) {
 	if l.cfg.Jitter > 0 {
 		w.due = w.due.Add(time.Duration((2*l.share(forDelay) - 1) * float64(l.cfg.Jitter)))
 	}
-	if w.due.Before(l.last) { // jitter doesn't reorder
+	if w.due.Before(l.last) { // jitter does not change the order
 		w.due = l.last
 	}
 	l.last = w.due
@@ -152,8 +153,8 @@ func (l *Line[T]) Send(now time.Time, payload T, size int) (r Report, ok bool) {
 	return w.Report, true
 }
 
-// transmit returns when the line would have sent so many bytes more, and whether
-// they would wait too long for that.
+// transmit returns when the line will have sent size more bytes, and whether to
+// drop the datagram because it would wait too long.
 func (l *Line[T]) transmit(now time.Time, size int) (sent time.Time, drop bool) {
 	if l.cfg.Rate == 0 {
 		return now, false
@@ -167,7 +168,7 @@ func (l *Line[T]) transmit(now time.Time, size int) (sent time.Time, drop bool) 
 	return begin.Add(took), begin.Sub(now) > l.cfg.Queue
 }
 
-// Next returns when Receive has a datagram; the zero time stands for never.
+// Next returns when Receive will have a datagram, or the zero time for never.
 func (l *Line[T]) Next() (at time.Time) {
 	switch {
 	case len(l.ready) > 0:
@@ -180,8 +181,8 @@ func (l *Line[T]) Next() (at time.Time) {
 	return at
 }
 
-// Receive returns the next datagram that has arrived by now. Its report says how
-// many copies of it arrived.
+// Receive returns the next datagram that has arrived by now. Its report tells
+// how many copies of it arrived.
 func (l *Line[T]) Receive(now time.Time) (payload T, r Report, ok bool) {
 	at := l.Next()
 	if at.IsZero() || at.After(now) {
@@ -202,16 +203,16 @@ func (l *Line[T]) Receive(now time.Time) (payload T, r Report, ok bool) {
 	return w.payload, w.Report, true
 }
 
-// first takes the first of a list.
+// first removes and returns the first of a list.
 func first[T any](list *[]waiting[T]) waiting[T] {
 	w := (*list)[0]
-	(*list)[0] = waiting[T]{} // so that the payload can be collected
+	(*list)[0] = waiting[T]{} // allow the payload to be collected
 	*list = (*list)[1:]
 	return w
 }
 
-// overtake notes that a datagram has left before those that are held. The ones
-// that were overtaken often enough leave next.
+// overtake records that a datagram was delivered before those in held. Those
+// that were overtaken often enough are delivered next.
 func (l *Line[T]) overtake(n int) {
 	var enough []waiting[T]
 	kept := l.held[:0]

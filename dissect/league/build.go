@@ -12,8 +12,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// Build adds up matches. known are the names of matches, and of their recordings at
-// other places, that an earlier run gave a name. It changes the matches.
+// Build makes a league of matches. The argument known maps the names of
+// matches, and of their other recordings, to the names that an earlier run
+// gave. Build changes the matches.
 func Build(all []Kept, s *Settings, known map[string]string) *League {
 	b := builder{
 		set: s, known: known, players: map[string]int{}, skills: map[int]*Skill{}, ships: map[string]*Ship{}, rivals: map[[2]int]*Rivalry{},
@@ -40,13 +41,13 @@ type builder struct {
 
 	set     *Settings
 	known   map[string]string
-	taken   map[string]bool // names of matches
-	players map[string]int  // by key
-	rows    []map[int]*Row  // of each season, by player
+	taken   map[string]bool // used names of matches
+	players map[string]int  // indexed by key
+	rows    []map[int]*Row  // rows of each season, by player
 	skills  map[int]*Skill
 	ships   map[string]*Ship
 	rivals  map[[2]int]*Rivalry
-	streaks []int // of each player
+	streaks []int // current streak of each player
 }
 
 // match adds a match.
@@ -61,7 +62,7 @@ func (b *builder) match(k *Kept) {
 		m.Host = k.Host.String()
 	}
 	b.name(&m)
-	m.Ignored = b.ignored(&m) // by the names of its files as they are
+	m.Ignored = b.ignored(&m) // uses the original names of the match's files
 	b.set.Scrub(k.Match)
 	m.Detail = Detail{
 		Server: k.Name, Map: k.Map, Result: k.Result.Value.String(), Verdict: k.Verdict(k.NameOf), Ending: k.Ending(), Grounds: k.Grounds(),
@@ -79,7 +80,7 @@ func (b *builder) match(k *Kept) {
 	}
 }
 
-// name gives a match the name that it had, or that of its best recording.
+// name gives a match its earlier name, or the name of its best recording.
 func (b *builder) name(m *Match) {
 	for i := range m.Story.Places {
 		if id := m.Story.Places[i].ID; !slices.Contains(m.Also, id) {
@@ -101,7 +102,7 @@ func (b *builder) name(m *Match) {
 	m.Also = slices.DeleteFunc(m.Also, func(id string) bool { return id == m.ID })
 }
 
-// ignored tells why a match doesn't count, if it doesn't.
+// ignored returns why a match does not count, or "" if it does.
 func (b *builder) ignored(m *Match) string {
 	excluded := b.set.matches[m.ID]
 	for _, id := range m.Also {
@@ -127,14 +128,14 @@ func (b *builder) ignored(m *Match) string {
 	return ""
 }
 
-// took adds the players of a match. It returns the index of each in the league, -1
-// for those who don't count.
+// took adds the players of a match. It returns each player's index in the
+// league, or -1 for players who do not count.
 func (b *builder) took(m *Match, k *Kept) []int {
 	at := make([]int, len(k.Players))
 	for i := range at {
 		at[i] = -1
 	}
-	ranks, names := k.Ranks(), map[string]string{} // the key in lower case of each league key here
+	ranks, names := k.Ranks(), map[string]string{} // names maps league keys to keys in lower case
 	for i, r := range k.Results() {
 		p := &k.Players[i]
 		key := b.set.key(p.Name.Raw())
@@ -142,7 +143,7 @@ func (b *builder) took(m *Match, k *Kept) []int {
 			continue
 		}
 		base := key
-		for n := 2; names[key] == p.Key(); n++ { // another one of the name, at the same time
+		for n := 2; names[key] == p.Key(); n++ { // another player has the same name at the same time
 			key = fmt.Sprintf("%s (%d)", base, n)
 		}
 		names[key] = p.Key()
@@ -152,7 +153,7 @@ func (b *builder) took(m *Match, k *Kept) []int {
 	return at
 }
 
-// player returns the index of the player of a key.
+// player returns the index of the player with a key.
 func (b *builder) player(key string, name wire.Untrusted, suffix string) int {
 	i, ok := b.players[key]
 	if !ok {
@@ -172,8 +173,8 @@ func (b *builder) player(key string, name wire.Untrusted, suffix string) int {
 	return i
 }
 
-// part adds what a player did in a match, to that of another player of the match who
-// is the same one by an alias.
+// part adds a player's part in a match. If another player of the match is the
+// same one by an alias, it adds to that player's part.
 func (b *builder) part(m *Match, k *Kept, i, player, rank int) {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Player == player })
 	if at < 0 {
@@ -215,7 +216,8 @@ func add[T int | float64](to *T, n T) *T {
 	return &n
 }
 
-// killsOf lists the kills of a match, for which at has the players' indices.
+// killsOf returns the kills of a match. The argument at has the players'
+// indices.
 func killsOf(k *Kept, at []int) []Kill {
 	of := func(player int) int {
 		if player < 0 {
@@ -300,7 +302,7 @@ func (b *builder) rates(index int) {
 	m := &b.Matches[index]
 	var sides []side
 	before := make([]Skill, len(m.Parts))
-	teams := map[int]int{} // sides
+	teams := map[int]int{} // sides by team
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		skill := b.skills[p.Player]
@@ -423,7 +425,7 @@ func (b *builder) countRivals(index int) {
 	}
 }
 
-// finish orders what was counted.
+// finish sorts the results.
 func (b *builder) finish() {
 	for s := range b.Seasons {
 		rows := []Row{}
@@ -439,7 +441,7 @@ func (b *builder) finish() {
 		b.Players[r.Player].Total = *r
 	}
 	for i := range b.Players {
-		if p := &b.Players[i]; p.In == nil { // of matches that don't count
+		if p := &b.Players[i]; p.In == nil { // only in matches that do not count
 			p.In, p.Total.Player = []int{}, i
 		}
 	}
@@ -460,7 +462,7 @@ func (b *builder) finish() {
 	b.findSimilar()
 }
 
-// least returns the strength by which rows are ordered.
+// least returns the strength by which rows are sorted.
 func (r *Row) least() float64 {
 	if r.Skill == nil {
 		return 0

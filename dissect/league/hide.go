@@ -8,11 +8,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// spelled finds what may be an address, with or without a port.
+// spelled matches text that may be an address, with or without a port.
 var spelled = regexp.MustCompile(`\[?[0-9A-Fa-f:.]*[0-9A-Fa-f:]+[.:][0-9A-Fa-f:.]*[0-9A-Fa-f]\]?(:[0-9]+)?`)
 
-// hide replaces addresses in a text: those that are known, and all that look like
-// one, as texts about clients without a name have it.
+// hide replaces addresses in a text. It replaces known addresses, and all that
+// look like one, since texts about clients without a name contain addresses.
 func hide(text wire.Untrusted, known map[string]bool) wire.Untrusted {
 	return wire.Untrusted(spelled.ReplaceAllStringFunc(text.Raw(), func(s string) string {
 		if known[strings.Trim(s, "[]")] {
@@ -28,14 +28,14 @@ func hide(text wire.Untrusted, known map[string]bool) wire.Untrusted {
 	}))
 }
 
-// dotted finds addresses of IPv4 in the names of files, colons an address's of IPv6.
+// dotted matches IPv4 addresses in file names. colons matches an IPv6 address.
 var (
 	dotted = regexp.MustCompile(`[0-9]{1,3}(\.[0-9]{1,3}){3}`)
 	colons = regexp.MustCompile(`:+`)
 )
 
-// hideInFile replaces addresses in the name of a file: home names a recording by its
-// server, with hyphens for the characters that names of files can't have.
+// hideInFile replaces addresses in a file name. A recording is named after its
+// server, with hyphens for characters that file names cannot have.
 func hideInFile(name string, known map[string]bool) string {
 	const hidden = "address"
 	name = dotted.ReplaceAllString(name, hidden)

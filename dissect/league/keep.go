@@ -1,5 +1,5 @@
-// Not part of the library: package league adds up matches: tables of seasons, players with their ratings,
-// ships, rivalries and records.
+// Not part of the library: package league sums matches into tables of seasons,
+// players with ratings, ships, rivalries and records.
 package league
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// A Kept is a match without what only its replay needs, so that thousands fit into
-// memory. Merging takes it for the whole one.
+// A Kept is a match without the data that only its replay needs, so that
+// thousands fit into memory. Merging treats it as the whole match.
 type Kept struct {
 	*match.Match
 
-	Fired  [][3]Fired // of each player, by [match.ShotKind]
-	Replay string     // names the data of the replay
+	Fired  [][3]Fired // shots of each player, indexed by [match.ShotKind]
+	Replay string     // name of the replay's data
 }
 
 // Fired counts shots.
 type Fired struct{ Shots, Hits, Misses int }
 
-// Keep returns what a league needs of a match.
+// Keep returns the parts of a match that a league needs.
 func Keep(m *match.Match) Kept {
 	less := *m
 	k := Kept{Match: &less, Fired: make([][3]Fired, len(m.Players))}
@@ -58,15 +58,15 @@ func Keep(m *match.Match) Kept {
 		}
 	}
 	less.Chat = append([]match.Talk(nil), m.Chat...)
-	for i := range less.Chat { // merging compares lines; nobody is to read them
+	for i := range less.Chat { // merging compares the lines, but they must not be readable
 		sum := sha256.Sum256([]byte(less.Chat[i].Text.Raw()))
 		less.Chat[i].Text = wire.Untrusted(hex.EncodeToString(sum[:4]))
 	}
 	return k
 }
 
-// finite returns a number from the network, or 0 if it is infinite or no number: a file
-// could not hold it.
+// finite returns a number from the network, or 0 if it is infinite or NaN,
+// which JSON cannot represent.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -74,7 +74,8 @@ func finite(x float64) float64 {
 	return x
 }
 
-// Scrub removes addresses from a match, and chat, unless the settings publish them.
+// Scrub removes addresses and chat from a match, unless the settings publish
+// them.
 func (s *Settings) Scrub(m *match.Match) {
 	if !s.Addresses {
 		scrubAddresses(m)
@@ -92,9 +93,9 @@ func (s *Settings) Scrub(m *match.Match) {
 	m.Events = kept
 }
 
-// scrubAddresses removes the addresses of host and players. Texts that were made of
-// them, such as the refusal of a client without a name or the name of a recording, go as
-// well.
+// scrubAddresses removes the addresses of host and players, and texts that
+// contain them. These are, for example, the refusal of a client without a name,
+// or the name of a recording.
 func scrubAddresses(m *match.Match) {
 	all := map[string]bool{m.Host.Addr().String(): true}
 	none := netip.AddrPort{}

@@ -6,26 +6,27 @@ import (
 	"slices"
 )
 
-// A Skill is what is known about a player's strength: the mean of a normal
-// distribution, and its deviation.
+// A Skill is an estimate of a player's strength: the mean of a normal
+// distribution, and its standard deviation.
 type Skill struct {
 	Mu    float64 `json:"mu" doc:"estimated strength" digits:"3"`
 	Sigma float64 `json:"sigma" doc:"standard deviation of the estimate" digits:"3"`
 }
 
-// The numbers of OpenSkill, as its authors and its other implementations have them.
+// The parameters of OpenSkill, as in its paper and in other implementations.
 const (
 	beginMu    = 25.0
 	beginSigma = beginMu / 3
-	beta       = beginSigma / 2 // of a player's form from match to match
-	tau        = beginMu / 300  // by which skill can change between two matches
-	kappa      = 1e-4           // least share of the variance that is left
+	beta       = beginSigma / 2 // variation of a player's performance between matches
+	tau        = beginMu / 300  // how much skill can change between two matches
+	kappa      = 1e-4           // least share of the variance that remains
 )
 
-// Least returns a strength that the player has almost surely. Tables are sorted by it.
+// Least returns a lower bound of the player's strength, which is almost
+// certain. Tables are sorted by it.
 func (s Skill) Least() float64 { return s.Mu - 3*s.Sigma }
 
-// A side is a team in a match, or a player.
+// A side is a team or a player in a match.
 type side struct {
 	rank    int
 	players []*Skill
@@ -34,8 +35,9 @@ type side struct {
 // A sum is the strength of a side.
 type sum struct{ mu, variance float64 }
 
-// rate changes the skills of players after a match: the Plackett-Luce model of Weng
-// and Lin, A Bayesian Approximation Method for Online Ranking (2011), algorithm 4.
+// rate changes the skills of players after a match. It implements the
+// Plackett-Luce model of Weng and Lin, A Bayesian Approximation Method for
+// Online Ranking (2011), algorithm 4.
 func rate(sides []side) {
 	slices.SortStableFunc(sides, func(a, b side) int { return cmp.Compare(a.rank, b.rank) })
 	sums := make([]sum, len(sides))
@@ -49,7 +51,8 @@ func rate(sides []side) {
 		c += sums[i].variance + beta*beta
 	}
 	c = math.Sqrt(c)
-	// below is the strength of all who are not before a side, equal the number of its rank.
+	// below is the sum over all sides that are not ahead of a side, and equal the
+	// number of sides with the same rank.
 	below, equal := make([]float64, len(sides)), make([]float64, len(sides))
 	for q := range sides {
 		for i := range sides {
@@ -78,8 +81,7 @@ func rate(sides []side) {
 	}
 }
 
-// change gives each player of a side the share of its change that is due to the
-// player's deviation.
+// change divides a side's change among its players by their variances.
 func change(players []*Skill, omega, delta float64) {
 	for _, p := range players {
 		v := p.Sigma * p.Sigma

@@ -21,10 +21,12 @@ const (
 	Streak      = "most wins in a row"
 )
 
-// leastShots is how many shots an accuracy needs: one hit of one shot is no record.
+// leastShots is how many shots an accuracy needs to be a record, so that one
+// hit with one shot is none.
 const leastShots = 20
 
-// findRecords finds the best of each kind. The first one who had it keeps it.
+// findRecords finds the best value of each kind. If several are equal, the
+// first one is the record.
 func (b *builder) findRecords() {
 	best := map[string]*Record{}
 	var kinds []string
@@ -52,7 +54,7 @@ func (b *builder) findRecords() {
 	}
 }
 
-// tryMatch offers what happened in a match as records.
+// tryMatch calls try with the values of a match that may be records.
 func (b *builder) tryMatch(m *Match, i int, try func(r Record, lower bool)) {
 	for k := range m.Parts {
 		p := &m.Parts[k]
@@ -82,14 +84,14 @@ func (b *builder) tryMatch(m *Match, i int, try func(r Record, lower bool)) {
 		if l.Player >= 0 {
 			at = m.players[l.Player]
 		}
-		if at >= 0 && l.MaxSpeed > 0 && l.MaxSpeed < 1e4 { // what a client says that lies
+		if at >= 0 && l.MaxSpeed > 0 && l.MaxSpeed < 1e4 { // a client may send a false speed
 			try(Record{Kind: Fastest, Value: l.MaxSpeed, Player: at, Match: i, T: l.Begin, Frame: l.Frame}, false)
 		}
 	}
 	try(Record{Kind: LongestOne, Value: m.Seconds, Player: -1, Match: i}, false)
 }
 
-// lastOfStreak returns the match in which a player's longest streak was reached.
+// lastOfStreak returns the match in which a player's longest streak ended.
 func (b *builder) lastOfStreak(p *Player) int {
 	n := 0
 	for _, i := range p.In {
@@ -105,9 +107,9 @@ func (b *builder) lastOfStreak(p *Player) int {
 	return p.In[0]
 }
 
-// findSimilar finds names that may be of one player: look-alikes, the same name with
-// another tag in brackets, and names of which one has a letter more, or another one.
-// Players who met in a match are two.
+// findSimilar finds names that may belong to one player: look-alikes, names
+// that differ only in a tag in brackets, and names that differ by one letter.
+// Players who met in a match are two people.
 func (b *builder) findSimilar() {
 	met := map[[2]int]bool{}
 	for i := range b.Matches {
@@ -118,7 +120,7 @@ func (b *builder) findSimilar() {
 			}
 		}
 	}
-	const most = 100 // pairs in the list
+	const most = 100 // maximum number of pairs in the list
 	first := map[string][]int{}
 	for i := range b.Players {
 		for _, sign := range signs(b.Players[i].Name.Raw()) {
@@ -136,7 +138,7 @@ func (b *builder) findSimilar() {
 	}
 }
 
-// signs returns texts of which similar names share one.
+// signs returns keys of a name. Similar names have a key in common.
 func signs(name string) []string {
 	folded := strings.ToLower(name)
 	bare := untagged(folded)
@@ -144,7 +146,7 @@ func signs(name string) []string {
 	if bare != "" {
 		all = append(all, "look "+relay.Skeleton(bare))
 	}
-	const long = 5 // characters; shorter names differ by one for no reason
+	const long = 5 // in characters. Shorter names may differ by one letter by chance.
 	if n := utf8.RuneCountInString(bare); n >= long && n <= 60 {
 		all = append(all, "less "+bare)
 		runes := []rune(bare)
@@ -172,8 +174,8 @@ func untagged(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// numbered reports whether two names differ in nothing but their digits, as those of
-// Bot1 and Bot2 do.
+// numbered reports whether two names differ only in their digits, as Bot1 and
+// Bot2 do.
 func numbered(a, b string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {

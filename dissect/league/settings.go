@@ -14,30 +14,30 @@ import (
 type Settings struct {
 	Title     string
 	Zone      *time.Location
-	URL       string // public address of the site, with a slash at its end; may be empty
-	Win, Draw int    // points
+	URL       string // public address of the site with a final slash, may be empty
+	Win, Draw int    // points for a win and for a draw
 	Shortest  float64
-	Fewest    int // players of a match that counts
+	Fewest    int // fewest players of a match that counts
 	Seasons   []Season
 	Rated     bool
-	Addresses bool // are published
-	Chat      bool // is published
+	Addresses bool // addresses are published
+	Chat      bool // chat is published
 	PostAfter time.Time
 
-	aliases map[string]string // names in lower case, to that of the player
-	players map[string]bool   // keys of those who don't count
+	aliases map[string]string // names in lower case, mapped to the player's name
+	players map[string]bool   // keys of players who do not count
 	matches map[string]bool
-	files   []string // patterns
+	files   []string // patterns of files that do not count
 }
 
-// A Season is a part of a league's time.
+// A Season is a period of a league.
 type Season struct {
 	Name  string
 	Begin time.Time
-	End   time.Time // the season is before it; zero if it has no end
+	End   time.Time // the first time after the season, zero if it has no end
 }
 
-// Default returns the settings without a file.
+// Default returns the settings of a league without a file.
 func Default() *Settings {
 	return &Settings{Title: "League", Zone: time.UTC, Win: 3, Draw: 1, Fewest: 2, Rated: true}
 }
@@ -84,7 +84,7 @@ func Read(f modfile.File) (*Settings, error) {
 	return s, nil
 }
 
-// A reader makes settings of texts. It keeps the first mistake.
+// A reader converts texts to settings. It keeps the first error.
 type reader struct {
 	file string
 	s    *Settings
@@ -97,7 +97,7 @@ func (r *reader) fail(at modfile.Setting, format, text string) {
 	}
 }
 
-// texts reads title, time zone, address and rating.
+// texts reads the title, time zone, address and rating.
 func (r *reader) texts(l *modfile.League) {
 	s := r.s
 	if l.Title.Line > 0 {
@@ -128,7 +128,7 @@ func (r *reader) texts(l *modfile.League) {
 	}
 }
 
-// day reads the beginning of a day.
+// day reads a date and returns its beginning.
 func (r *reader) day(at modfile.Setting) time.Time {
 	t, err := time.ParseInLocation(time.DateOnly, at.Values[0], r.s.Zone)
 	if err != nil {
@@ -166,8 +166,8 @@ func (r *reader) aliases(all []modfile.Setting) {
 	}
 }
 
-// key returns what makes players one: the name without regard to case, or that of
-// the player whose alias it is.
+// key returns the key by which players count as one: the name ignoring case, or
+// the name of the player who has it as alias.
 func (s *Settings) key(name string) string {
 	if of, ok := s.aliases[strings.ToLower(name)]; ok {
 		name = of
@@ -175,15 +175,15 @@ func (s *Settings) key(name string) string {
 	return strings.ToLower(name)
 }
 
-// season returns the index of the season of a time, -1 if it's in none.
+// season returns the index of the season of a time, or -1 if it is in none.
 func (s *Settings) season(t time.Time) int {
 	return slices.IndexFunc(s.Seasons, func(o Season) bool { return !t.Before(o.Begin) && (o.End.IsZero() || t.Before(o.End)) })
 }
 
-// without reports whether a file doesn't count.
+// without reports whether a file does not count.
 func (s *Settings) without(file string) bool {
 	return slices.ContainsFunc(s.files, func(pattern string) bool {
-		same, _ := path.Match(pattern, file) // Read has tried the pattern
+		same, _ := path.Match(pattern, file) // Read has checked the pattern
 		return same
 	})
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// A Baseline lists what a host is known to do wrong, so that a check fails only on more.
-// It holds neither frames nor addresses, so it fits every recording of the same server.
+// A Baseline lists known faults of a host, so that a check fails only on
+// others. It has neither frames nor addresses, so it fits every recording of
+// the same server.
 type Baseline struct {
 	Version  int         `json:"baseline"`
 	Accepted []*Accepted `json:"accepted"`
@@ -25,26 +26,28 @@ const baselineVersion = 1
 // IgnoredAcks is the kind of the finding that the host ignores acknowledgements.
 const IgnoredAcks = "ignored-acks"
 
-// fromNumber ends the name of a finding that is about high numbers only.
+// fromNumber is the end of the name of a finding that is only about high
+// numbers.
 const fromNumber = " from number %d"
 
-// An Accepted is one thing that a host is known to do wrong.
+// An Accepted is a known fault of a host.
 type Accepted struct {
-	Kind    string `json:"kind"`              // of a difference: missing, extra or differs; finding, deviation or case
-	What    string `json:"what"`              // happens; the kind of a finding, the name of a deviation, the id of a case
-	Message string `json:"message,omitempty"` // that it happens to
-	Count   int    `json:"count,omitempty"`   // differences
-	Of      int    `json:"of,omitempty"`      // such messages
+	Kind    string `json:"kind"`              // kind of a difference (missing, extra or differs), or finding, deviation or case
+	What    string `json:"what"`              // what happens: the kind of a finding, the name of a deviation, or the id of a case
+	Message string `json:"message,omitempty"` // message that it happens to
+	Count   int    `json:"count,omitempty"`   // number of differences
+	Of      int    `json:"of,omitempty"`      // number of such messages
 
 	met, tried bool
 }
 
-// Same reports whether two are the same thing, however frequent.
+// Same reports whether both are the same fault, regardless of how often they
+// happen.
 func (a *Accepted) Same(b *Accepted) bool {
 	return a.Kind == b.Kind && a.What == b.What && a.Message == b.Message
 }
 
-// String describes it on one line.
+// String describes the fault in one line.
 func (a *Accepted) String() string {
 	text := strings.TrimSpace(a.Kind + " " + a.Message + ": " + a.What)
 	if a.Message == "" {
@@ -56,10 +59,10 @@ func (a *Accepted) String() string {
 	return text
 }
 
-// maxBaseline bounds the bytes of a baseline, which come from a file.
+// maxBaseline is the maximum size of a baseline file in bytes.
 const maxBaseline = 16 << 20
 
-// ReadBaseline reads what [Baseline.Write] wrote.
+// ReadBaseline reads the output of [Baseline.Write].
 func ReadBaseline(r io.Reader) (*Baseline, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
 	switch {
@@ -83,7 +86,7 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	return b, nil
 }
 
-// Write writes the baseline as JSON, an entry a line.
+// Write writes the baseline as JSON, with one entry per line.
 func (b *Baseline) Write(w io.Writer) error {
 	out := fmt.Appendf(nil, "{\"baseline\": %d, \"accepted\": [", baselineVersion)
 	for i, a := range b.Accepted {
@@ -100,7 +103,7 @@ func (b *Baseline) Write(w io.Writer) error {
 	return err
 }
 
-// Add accepts one thing more.
+// Add adds an accepted fault.
 func (b *Baseline) Add(a Accepted) {
 	b.Version = baselineVersion
 	if i := slices.IndexFunc(b.Accepted, a.Same); i >= 0 {
@@ -111,8 +114,9 @@ func (b *Baseline) Add(a Accepted) {
 	b.Accepted = append(b.Accepted, &a)
 }
 
-// Accepts reports whether a thing that the host does is listed, and no more frequent
-// than listed. One recording is longer than another, so the part of the messages counts.
+// Accepts reports whether a fault of the host is listed, and not more frequent
+// than listed. It compares shares of the messages, since recordings have
+// different lengths.
 func (b *Baseline) Accepts(a Accepted) bool {
 	i := slices.IndexFunc(b.Accepted, a.Same)
 	if i < 0 {
@@ -123,14 +127,15 @@ func (b *Baseline) Accepts(a Accepted) bool {
 	return a.Count <= e.Count || float64(a.Count) <= measure.Trials{Of: e.Of, Failed: e.Count}.Most()*float64(a.Of)
 }
 
-// Tried notes that a thing would have been found if the host had done it.
+// Tried records that a fault would have been found if the host had it.
 func (b *Baseline) Tried(a Accepted) {
 	if i := slices.IndexFunc(b.Accepted, a.Same); i >= 0 {
 		b.Accepted[i].tried = true
 	}
 }
 
-// TriedFindings does so for all findings about numbers up to one.
+// TriedFindings does the same for all findings about numbers up to the given
+// one.
 func (b *Baseline) TriedFindings(numbers int64) {
 	for _, a := range b.Accepted {
 		if a.Kind == "finding" {
@@ -139,7 +144,8 @@ func (b *Baseline) TriedFindings(numbers int64) {
 	}
 }
 
-// Unneeded returns what the host did not do although it could have.
+// Unneeded returns the faults that the host did not show although it could
+// have.
 func (b *Baseline) Unneeded() (list []*Accepted) {
 	for _, a := range b.Accepted {
 		if a.tried && !a.met {
@@ -149,7 +155,7 @@ func (b *Baseline) Unneeded() (list []*Accepted) {
 	return list
 }
 
-// BaselineOf accepts all that some reports hold.
+// BaselineOf returns a baseline that accepts everything in some reports.
 func BaselineOf(reports []*Report) *Baseline {
 	b := &Baseline{Version: baselineVersion}
 	for _, r := range reports {
@@ -170,11 +176,11 @@ func BaselineOf(reports []*Report) *Baseline {
 	return b
 }
 
-// Judge marks what a baseline accepts in the reports of a check. The last report holds
-// what the baseline lists and no host needs.
+// Judge marks what a baseline accepts in the reports of a check. It adds to the
+// last report the entries of the baseline that no host needs.
 func (b *Baseline) Judge(reports []*Report) {
 	all := BaselineOf(reports)
-	accepts := func(a Accepted) bool { // of all hosts together
+	accepts := func(a Accepted) bool { // sums over all hosts
 		return b.Accepts(*all.Accepted[slices.IndexFunc(all.Accepted, a.Same)])
 	}
 	for _, r := range reports {
@@ -199,7 +205,7 @@ func (b *Baseline) Judge(reports []*Report) {
 	}
 }
 
-// tries notes what a report would hold if the host did it.
+// tries records the faults that a report would contain if the host had them.
 func (b *Baseline) tries(r *Report) {
 	b.TriedFindings(r.Numbers)
 	for _, a := range b.Accepted {
@@ -215,20 +221,22 @@ func (b *Baseline) tries(r *Report) {
 	}
 }
 
-// triedWith notes that a finding could have been made, if the host's numbers went so far.
+// triedWith records that a finding was possible, if the host's numbers went far
+// enough.
 func (a *Accepted) triedWith(numbers int64) {
 	from := int64(0)
-	_, _ = fmt.Sscanf(a.What, IgnoredAcks+fromNumber, &from) // others begin at 0
+	_, _ = fmt.Sscanf(a.What, IgnoredAcks+fromNumber, &from) // other findings begin at 0
 	a.tried = a.tried || numbers > from
 }
 
-// listed returns what a baseline lists of the i-th message of a cause.
+// listed returns the baseline's entry for the i-th message of a cause.
 func (c *Cause) listed(i int) Accepted {
 	return Accepted{Kind: c.Kind, What: strings.TrimPrefix(c.What, never), Message: c.Rows[i].Name, Count: c.each[i].Failed, Of: c.each[i].Of}
 }
 
-// listed returns what a baseline lists of a finding. A host that ignores the
-// acknowledgements of numbers from 256 on is not one that ignores all.
+// listed returns the baseline's entry for a finding. Ignoring the
+// acknowledgements of numbers from 256 on is a different fault from ignoring
+// all.
 func (f *Finding) listed() Accepted {
 	what := f.Kind
 	if f.From > 0 {
@@ -237,7 +245,7 @@ func (f *Finding) listed() Accepted {
 	return Accepted{Kind: "finding", What: what}
 }
 
-// listed returns what a baseline lists of a deviation.
+// listed returns the baseline's entry for a deviation.
 func (d *Deviation) listed() Accepted { return Accepted{Kind: "deviation", What: d.Rule.Name} }
 
 // AcceptsFinding reports whether a finding is listed.

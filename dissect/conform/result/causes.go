@@ -12,20 +12,20 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Cause is what differences have in common that a host makes for one reason.
+// A Cause is what differences with the same reason have in common.
 type Cause struct {
-	Kind     string  `json:"kind"`  // of the differences
-	What     string  `json:"what"`  // happens to the messages
-	Count    int     `json:"count"` // differences
-	Of       int     `json:"of"`    // such messages that were compared
+	Kind     string  `json:"kind"`  // kind of the differences
+	What     string  `json:"what"`  // what happens to the messages
+	Count    int     `json:"count"` // number of differences
+	Of       int     `json:"of"`    // number of such messages that were compared
 	First    int     `json:"frame"`
-	Players  int     `json:"players"`            // that it happens to
-	Certain  bool    `json:"certain"`            // it is proven for each; otherwise a line does not lose or double so many
+	Players  int     `json:"players"`            // number of affected players
+	Certain  bool    `json:"certain"`            // proven for each difference. Otherwise, a line is unlikely to lose or double so many.
 	Accepted int     `json:"accepted,omitempty"` // differences that a baseline accepts
-	Chance   float64 `json:"chance_log10"`       // logarithm of the chance that a line which loses as much as is estimated is the reason; 0 if it is certain
-	Rows     []*Row  // of the messages
+	Chance   float64 `json:"chance_log10"`       // logarithm of the probability that losses of the line, as estimated, are the reason. 0 if Certain.
+	Rows     []*Row  // rows of the messages
 
-	each []measure.Trials // of Rows: messages, and differences
+	each []measure.Trials // for each row: messages and differences
 	to   map[netip.AddrPort]bool
 }
 
@@ -36,12 +36,12 @@ type causeKey struct {
 	op         decode.Opcode
 }
 
-const never = "never " // begins what happens to all messages
+const never = "never " // begins What if all messages are affected
 
-// maxCauses bounds the causes of a report.
+// maxCauses is the maximum number of causes in a report.
 const maxCauses = 1024
 
-// because counts a difference for its cause.
+// because counts a difference towards its cause.
 func (r *Report) because(d *Difference) {
 	k := causeKey{d.Kind, d.What, d.Type, d.Opcode}
 	c := r.causes[k]
@@ -60,10 +60,11 @@ func (r *Report) because(d *Difference) {
 	c.to[d.To] = true
 }
 
-// Lose takes the losses of the line to each client, and tells how likely they are the
-// reason of what is not certain: a message is lost on one of two ways.
+// Lose computes from the losses of the line to each client how likely they are
+// the reason for differences that are not certain. A message can be lost on two
+// ways.
 func (r *Report) Lose(all []measure.Loss) {
-	kept := 1.0 // at least, of the messages
+	kept := 1.0 // least share of the messages that are not lost
 	for _, l := range all {
 		if l.Host == r.Host {
 			r.Line = append(r.Line, l)
@@ -77,8 +78,8 @@ func (r *Report) Lose(all []measure.Loss) {
 	}
 }
 
-// findCauses puts differences of several rows together if the same happens to them,
-// those with most differences first.
+// findCauses joins differences of several rows if the same happens to them.
+// Those with most differences come first.
 func (r *Report) findCauses() {
 	keys := slices.SortedFunc(maps.Keys(r.causes), func(a, b causeKey) int { return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.typ, b.typ)) })
 	for _, k := range keys {

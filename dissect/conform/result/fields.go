@@ -8,9 +8,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode/display"
 )
 
-// A Field is a field of a message that the host should have sent, beside that of
-// the message that it sent. A side without the field is empty. Texts may be from
-// the network.
+// A Field is a field of an expected message and of the message that the host
+// sent instead. A side without the field is empty. Texts may come from the
+// network.
 type Field struct {
 	Path     string `json:"path"`
 	Expected string `json:"expected,omitempty"`
@@ -19,16 +19,17 @@ type Field struct {
 	same bool
 }
 
-// Same reports whether both sides agree, behind the end of a long text, too.
+// Same reports whether both sides are equal, including the end of a long text
+// that is cut off.
 func (f *Field) Same() bool { return f.same }
 
 // Limits of the fields of a difference.
 const (
 	MaxFields    = 64
-	MaxFieldText = 1024 // bytes of a value
+	MaxFieldText = 1024 // length of a value in bytes
 )
 
-// shorten ends long values at the limit, with a sign that says so.
+// shorten cuts off long values at the limit and marks them.
 func (f *Field) shorten() {
 	f.same = f.Expected == f.Actual
 	for _, s := range []*string{&f.Expected, &f.Actual} {
@@ -38,9 +39,9 @@ func (f *Field) shorten() {
 	}
 }
 
-// Beside returns the fields of an expected and of an actual message, which the
-// functions show to a visitor, and how many there are beyond the limit; nil stands for
-// no message.
+// Beside returns the fields of an expected and of an actual message, and how
+// many there are beyond the limit. The functions show the messages to a
+// visitor. A nil function means that there is no message.
 func Beside(want, have func(decode.Visitor)) (list []Field, left int) {
 	var values display.Presenter
 	list = []Field{}
@@ -65,7 +66,7 @@ func Beside(want, have func(decode.Visitor)) (list []Field, left int) {
 				list = append(list, Field{Path: path, Actual: text})
 			}
 		}})
-		left = max(left, more) // most are the same on both sides
+		left = max(left, more) // most fields are on both sides
 	}
 	for i := range list {
 		list[i].shorten()

@@ -6,19 +6,19 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// An Entry of the ledger says what the host does about one documented deviation of
+// An Entry of the ledger tells whether the host has a documented deviation of
 // its dialect.
 type Entry struct {
 	Rule   *decode.Rule
 	Status string `json:"status"`                    // kept, fixed or not seen
-	Kept   int    `json:"kept"`                      // messages with which the host follows the rule
-	Fixed  int    `json:"fixed"`                     // those with which it does as the original does
-	First  int    `json:"frame,omitempty" if:"Seen"` // of these messages
+	Kept   int    `json:"kept"`                      // messages in which the host follows the rule
+	Fixed  int    `json:"fixed"`                     // messages in which it acts as the original does
+	First  int    `json:"frame,omitempty" if:"Seen"` // frame of the first of these messages
 	Seen   bool
 }
 
-// Fixes counts a message with which the host does as the stock host does, and not
-// as the rule says.
+// Fixes counts a message in which the host acts as the stock host does and does
+// not follow the rule.
 func (r *Report) Fixes(rule *decode.Rule, frame int) {
 	e := r.entry(rule)
 	if e.Fixed++; e.First == 0 || frame < e.First {
@@ -36,7 +36,7 @@ func (r *Report) entry(rule *decode.Rule) *Entry {
 	return r.Ledger[i]
 }
 
-// Keeps reports whether the host follows a rule with any message of a row.
+// Keeps reports whether the host follows a rule in any message of a row.
 func (r *Report) Keeps(rule *decode.Rule, row *Row) bool {
 	return slices.ContainsFunc(r.Deviations, func(d *Deviation) bool { return d.Rule.Name == rule.Name && d.Of(row) > 0 })
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
-// A Limit bounds memory or work. Where one is reached, something is given up that
-// may change the verdict, and the report says so.
+// A Limit bounds memory or work. If one is reached, something is dropped that
+// may change the verdict, and the report mentions it.
 type Limit uint8
 
 // The limits.
@@ -23,10 +23,11 @@ const (
 	LimitDepartures
 	LimitListed
 	LimitFields
-	Limits // how many there are
+	Limits // number of limits
 )
 
-// limitNotes are the notes of the report, with a number each. See [plural.Form].
+// limitNotes are the notes of the report. Each contains a number. See
+// [plural.Form].
 var limitNotes = [Limits]string{
 	LimitEarly:      "%d {message was|messages were} judged early: too many, of all clients together, waited for their counterparts.",
 	LimitDoubts:     "%d {message has|messages have} no verdict: too many messages may be lost, and those are judged at the end of the capture.",
@@ -41,7 +42,7 @@ var limitNotes = [Limits]string{
 	LimitFields:     "%d {field|fields} of differences {is|are} not listed: the messages have too many.",
 }
 
-// Reached counts the things given up at each limit.
+// Reached counts what was dropped at each limit.
 type Reached [Limits]int
 
 // Notes returns the notes of the limits that were reached.

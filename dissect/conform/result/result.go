@@ -1,6 +1,7 @@
-// Not part of the library: package result holds what the comparison of a captured host
-// with a model found: counts, differences and their causes, documented deviations, and
-// what a baseline accepts. It decides about no message.
+// Not part of the library: package result defines the result of comparing a
+// captured host with a model. It has counts, differences and their causes,
+// documented deviations, and what a baseline accepts. It does not judge
+// messages.
 package result
 
 import (
@@ -18,32 +19,32 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Report says how a captured host compares.
+// A Report is the result for one captured host.
 type Report struct {
 	Host     netip.AddrPort `json:"host"`
-	Dialect  decode.Dialect `json:"dialect" as:"text"` // of the captured host
-	Against  decode.Dialect `json:"against" as:"text"` // of the model that decides; Undecided stands for the host's own
-	Game     relay.Config   // of the models
+	Dialect  decode.Dialect `json:"dialect" as:"text"` // dialect of the captured host
+	Against  decode.Dialect `json:"against" as:"text"` // dialect of the model that decides. Undecided means the host's dialect.
+	Game     relay.Config   // game of the models
 	Clients  []*Player      `json:"clients"`
-	Line     []measure.Loss `json:"line"` // what it is estimated to lose
+	Line     []measure.Loss `json:"line"` // estimated losses
 	Inputs   int            // messages of clients that were played
 	Rows     []*Row
-	Controls []*Row // of transport messages
+	Controls []*Row // rows of transport messages
 
-	Differences []Difference // the first of them
-	Found       int          // all
-	Causes      []*Cause     // of all
-	Findings    []Finding    // about numbers and acknowledgements; they are no differences
-	Deviations  []*Deviation // documented, in the order in which they were met
-	Ledger      []*Entry     // of all documented deviations of the host's dialect
+	Differences []Difference // the first differences
+	Found       int          // number of all differences
+	Causes      []*Cause     // causes of all differences
+	Findings    []Finding    // findings about numbers and acknowledgements, which are not differences
+	Deviations  []*Deviation // documented ones, in the order in which they were found
+	Ledger      []*Entry     // all documented deviations of the host's dialect
 	Excused     []*Count     // messages that were not required
 	Apart       []*Count     // messages of the host that cannot be compared
 	Invariants  []Invariant
 	Notes       []string    // notes about the capture
-	Numbers     int64       // how many the host gave a client's messages at most; 0 if nobody looks at them
-	Unneeded    []*Accepted `json:"unneeded,omitempty"` // of a baseline: what no host of the check does
+	Numbers     int64       // highest number of messages that the host numbered for a client, 0 if numbers are not checked
+	Unneeded    []*Accepted `json:"unneeded,omitempty"` // entries of a baseline that no host of the check needs
 
-	game, control [256]*Row // by opcode, and by type
+	game, control [256]*Row // indexed by opcode and by type
 	causes        map[causeKey]*Cause
 }
 
@@ -52,45 +53,47 @@ func New(against decode.Dialect) *Report {
 	return &Report{Against: against, causes: map[causeKey]*Cause{}}
 }
 
-// A Player is one client of the captured host, from its connect to its end. One
-// that connects again is another client.
+// A Player is one client of the captured host, from its connect to its end. If
+// it connects again, that is another Player.
 type Player struct {
 	Addr    netip.AddrPort `json:"addr"`
-	Peer    uint8          `json:"peer,omitempty"`            // id that the captured host gave it, 0 if not known
-	Slot    int            `json:"slot,omitempty" as:"index"` // -1 if not known
+	Peer    uint8          `json:"peer,omitempty"`            // id that the captured host gave it, 0 if unknown
+	Slot    int            `json:"slot,omitempty" as:"index"` // -1 if unknown
 	Name    wire.Untrusted `json:"name,omitempty"`
 	First   int            `json:"frame"`
-	Adopted bool           `json:"adopted,omitempty"` // the capture does not hold how it came
+	Adopted bool           `json:"adopted,omitempty"` // its join is not in the capture
 }
 
-// String names the player for people. The name is text from the network.
+// String returns the player's name, or its address. The name is text from the
+// network, escaped.
 func (p *Player) String() string { return cmp.Or(p.Name.Raw(), p.Addr.String()) }
 
-// A Finding is a fault of the host that is not about the contents of its messages.
+// A Finding is a fault of the host other than in the contents of its messages.
 type Finding struct {
 	Kind     string    `json:"kind"`               // ignored-acks, given-up, never-repeated
-	Frame    int       `json:"frame"`              // of the first
-	Number   int64     `json:"number"`             // of the first message, -1 if it has none
-	Messages int       `json:"messages"`           // that it happened to
-	Count    int       `json:"count"`              // times that it happened
-	Players  []*Player `json:"players"`            // that it happened to
-	Chance   float64   `json:"chance_log10"`       // logarithm of the chance that a line, and not the host, is the reason; 0 if that is no matter of chance
-	Text     string    `json:"text"`               // for people; may hold names from the network
-	Accepted bool      `json:"accepted,omitempty"` // by a baseline
-	From     int64     // the number from which it happens
+	Frame    int       `json:"frame"`              // frame of the first case
+	Number   int64     `json:"number"`             // number of the first message, or -1 if it has none
+	Messages int       `json:"messages"`           // messages that it happened to
+	Count    int       `json:"count"`              // how often it happened
+	Players  []*Player `json:"players"`            // players that it happened to
+	Chance   float64   `json:"chance_log10"`       // logarithm of the probability that the line is the reason, and not the host. 0 if probability does not matter.
+	Text     string    `json:"text"`               // text for people, which may contain names from the network
+	Accepted bool      `json:"accepted,omitempty"` // accepted by a baseline
+	From     int64     // number from which on it happens
 }
 
-// An Invariant is something that every stock host keeps to.
+// An Invariant is a rule that every stock host follows.
 type Invariant struct {
-	Name    string `json:"name"` // for scripts
-	Text    string // for people
-	Checked int    `json:"checked"` // times that there was something to check
+	Name    string `json:"name"` // name for scripts
+	Text    string // text for people
+	Checked int    `json:"checked"` // how often there was something to check
 	Failed  int    `json:"failed"`
-	Known   int    `json:"documented"`                  // of Failed: explained by a documented rule
-	First   int    `json:"frame,omitempty" if:"Failed"` // of the first failure
+	Known   int    `json:"documented"`                  // failures that a documented rule explains
+	First   int    `json:"frame,omitempty" if:"Failed"` // frame of the first failure
 }
 
-// Verdict is PASS, FAIL, KNOWN if documented rules explain all failures, or NOT SEEN.
+// Verdict returns PASS, FAIL, NOT SEEN, or KNOWN if documented rules explain
+// all failures.
 func (i *Invariant) Verdict() string {
 	switch {
 	case i.Failed > 0 && i.Known == i.Failed:
@@ -131,29 +134,29 @@ type Row struct {
 	NotComparable int           `json:"not_comparable"`
 	Explained     int           `json:"documented"`
 	Excused       int           `json:"not_required"`
-	Copies        int           // copies with a known delay
+	Copies        int           // number of copies whose delay is known
 	MedianLag     time.Duration `json:"latency_ms_median,omitempty" as:"millis" if:"Copies"`
 	P95Lag        time.Duration `json:"latency_ms_p95,omitempty" as:"millis" if:"Copies"`
 	lags          *measure.Times
 }
 
-// A Difference is a message that is missing, too many, or another.
+// A Difference is a message that is missing, surplus, or different.
 type Difference struct {
 	Kind   string `json:"kind"` // missing, extra or differs
 	Frame  int    `json:"frame"`
 	Opcode decode.Opcode
 	To     netip.AddrPort `json:"to"`
-	Name   string         `json:"name"`   // of the message
-	Detail string         `json:"detail"` // may hold text from the network
+	Name   string         `json:"name"`   // name of the message
+	Detail string         `json:"detail"` // may contain text from the network
 	Fields []Field        `json:"fields"`
 
 	Type   transport.Type
-	What   string // happens to the message, in a few words
-	ByRate bool   // it is one of more than a line loses or doubles
+	What   string // what happens to the message, in a few words
+	ByRate bool   // there are more such messages than a line loses or doubles
 }
 
 // Control returns the type of the transport message that the difference is
-// about; ok is false if it is about a game message.
+// about. If it is about a game message, ok is false.
 func (d *Difference) Control() (t transport.Type, ok bool) {
 	return d.Type, d.Type != transport.Standard
 }
@@ -163,9 +166,9 @@ type Deviation struct {
 	Rule     *decode.Rule
 	Count    int  `json:"count"`
 	First    int  `json:"frame"`
-	Accepted bool `json:"accepted,omitempty"` // by a baseline
+	Accepted bool `json:"accepted,omitempty"` // accepted by a baseline
 	Rows     []*Row
-	each     []int // of Rows
+	each     []int // indexed as Rows
 }
 
 // Of returns how many messages of a row the rule explains.
@@ -176,7 +179,7 @@ func (d *Deviation) Of(row *Row) int {
 	return 0
 }
 
-// A Count counts messages that something holds for.
+// A Count counts messages with a common property.
 type Count struct {
 	Why   string `json:"why"`
 	Count int    `json:"count"`
@@ -192,12 +195,13 @@ func (r *Report) Explain(rule *decode.Rule) string {
 	return r.Dialect.String() + " " + rule.Text
 }
 
-// MaxDifferences are kept in a report; the others are counted.
+// MaxDifferences is the maximum number of differences in a report. Others are
+// only counted.
 const MaxDifferences = 200
 
-// Conforms reports whether the captured host agrees with the model, and nothing is
-// found about its numbers and acknowledgements, apart from what a baseline accepts.
-// With the model of its own dialect, documented deviations are no difference.
+// Conforms reports whether the captured host agrees with the model, and there
+// are no findings, except for what a baseline accepts. With the model of the
+// host's dialect, documented deviations are not differences.
 func (r *Report) Conforms() bool {
 	differences, findings := r.Left()
 	unaccepted := func(d *Deviation) bool { return !d.Accepted }
@@ -229,7 +233,7 @@ func (r *Report) Compared() (n int) {
 	return n
 }
 
-// Note adds a note about the capture, if there is anything to count. See [plural.Form].
+// Note adds a note about the capture, unless n is 0. See [plural.Form].
 func (r *Report) Note(n int, format string, args ...any) {
 	if n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf(plural.Form(n, format), args...))
@@ -309,7 +313,7 @@ func count(list *[]*Count, why string, row *Row, frame int) {
 	}
 }
 
-// Lag counts how long a copy took.
+// Lag records the delay of a copy.
 func (r *Row) Lag(d time.Duration) {
 	if r.lags == nil {
 		r.lags = new(measure.Times)
@@ -317,7 +321,7 @@ func (r *Row) Lag(d time.Duration) {
 	r.lags.Add(d)
 }
 
-// empty reports whether there is nothing to tell of a row.
+// empty reports whether a row has nothing to report.
 func (r *Row) empty() bool {
 	return r.Expected == 0 && r.Emitted == 0 && r.Explained == 0 && r.Excused == 0 && r.Missing == 0
 }
