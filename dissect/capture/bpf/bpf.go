@@ -37,9 +37,9 @@ import (
 
 // Limits on filters.
 const (
-	MaxLength       = 4096 // bytes of an expression
+	MaxLength       = 4096 // length of an expression in bytes
 	MaxDepth        = 100  // nested parentheses and negations
-	MaxInstructions = 4096 // in a program; systems accept no more
+	MaxInstructions = 4096 // instructions in a program. Systems accept no more.
 )
 
 // maxSnap is tcpdump's default snap length.
@@ -55,7 +55,7 @@ var ErrLink = errors.New("capture filters cannot be used on this kind of network
 // A mistake in the expression gives an [*Error], as does an expression that no
 // packet can match. The supported link types are Ethernet (1), Linux "cooked"
 // (113 and 276), BSD loopback (0 and 108, with this system's address families)
-// and IP (101, 228, 229); others give an [ErrLink].
+// and IP (101, 228, 229). Others give an [ErrLink].
 func Compile(expr string, link int, snap uint32) ([]bpf.Instruction, error) {
 	if snap == 0 {
 		snap = maxSnap

@@ -9,7 +9,7 @@ import (
 )
 
 // An expr is a condition. It adds its tests to the graph, which lead to yes if
-// it holds and to no if not, and returns the first of them. The order of tests
+// it is true and to no if not, and returns the first test. The order of tests
 // is tcpdump's. It matters for short packets, since a test beyond the end of a
 // packet rejects it.
 type expr func(g *graph, yes, no *node) *node
@@ -44,7 +44,7 @@ func check(t test) expr {
 	return func(g *graph, yes, no *node) *node { return g.test(t, yes, no) }
 }
 
-// A link describes a link type: the offset of the network layer and the test
+// A link describes a link type: the offset of the network layer, and the test
 // for each protocol. Protocols that it cannot carry never match.
 type link struct {
 	size                  uint32
@@ -144,7 +144,7 @@ func (l link) ports(p proto, s sides, m match) expr {
 	}
 	v4, v6 := expr(never), expr(never)
 	for _, n := range protocols {
-		behind := func(off uint32) field { // behind an IPv4 header, which may have options
+		behind := func(off uint32) field { // after an IPv4 header, which may have options
 			f := l.at(off, 2)
 			f.behind = true
 			return f
@@ -175,8 +175,8 @@ func (l link) net6(s sides, net netip.Prefix) expr {
 	return conj(l.ipv6, sided(s, l.inNet(8, addr[:], net.Bits()), l.inNet(24, addr[:], net.Bits())))
 }
 
-// inNet is the condition that the bits of an address are those of addr, which
-// has whole words.
+// inNet is the condition that the first bits of an address equal the bits of
+// addr, which consists of whole words.
 func (l link) inNet(off uint32, addr []byte, bits int) expr {
 	e := expr(always)
 	for i := 0; i < len(addr) && bits > 0; i, bits = i+4, bits-32 {

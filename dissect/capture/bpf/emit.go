@@ -20,8 +20,8 @@ type emitter struct {
 // registers are the known contents of the registers.
 type registers struct {
 	reached bool
-	a       field // size 0 if unknown
-	x       bool  // holds the length of the IPv4 header
+	a       field // field in register A, size 0 if unknown
+	x       bool  // register X has the length of the IPv4 header
 }
 
 func newEmitter(g *graph, start *node, header, snap uint32) *emitter {

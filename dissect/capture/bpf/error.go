@@ -9,7 +9,7 @@ import (
 // An Error is a mistake in an expression.
 type Error struct {
 	Expr    string
-	Column  int // first wrong character, from 1; after the last one if something is missing
+	Column  int // column of the first wrong character, from 1. If something is missing, the column after the last character.
 	Length  int // number of wrong characters, at least 1
 	Message string
 }
@@ -26,6 +26,6 @@ func fault(expr string, pos, end int, message string) *Error {
 }
 
 // Caret returns two lines for a terminal: the expression, or the relevant part
-// of a long one, and a mark below the mistake. Every character takes one cell,
-// and control characters are replaced.
+// of a long one, and a mark below the mistake. It assumes that every character
+// takes one cell, and replaces control characters.
 func (e *Error) Caret() string { return caret.Lines(e.Expr, e.Column, e.Length) }

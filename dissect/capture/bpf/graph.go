@@ -8,7 +8,7 @@ import (
 type field struct {
 	off    uint32
 	size   int
-	mask   uint32 // the bits that count
+	mask   uint32 // bits to compare
 	behind bool   // off is relative to the end of the IPv4 header
 }
 
@@ -26,13 +26,13 @@ type test struct {
 type node struct {
 	test    test
 	yes, no *node
-	id      int // greater than those of its successors
+	id      int // greater than its successors' ids
 }
 
 // A graph is a filter as nodes without duplicates.
 type graph struct {
-	nodes          []*node        // by id
-	known          map[node]*node // without ids
+	nodes          []*node        // indexed by id
+	known          map[node]*node // nodes without ids, to find duplicates
 	accept, reject *node
 }
 
@@ -88,7 +88,7 @@ func common(a, b *fact) *fact {
 
 // decides reports whether the facts imply the outcome of a test, and the
 // outcome. Only facts about the same field count: the first test of a field
-// rejects packets that end before it, and so must stay.
+// rejects packets that end before it, and so must be kept.
 func (f *fact) decides(t test) (holds, known bool) {
 	low, high := uint32(0), uint32(allBits)
 	seen := false
@@ -146,7 +146,7 @@ func (g *graph) simplify(start *node) *node {
 func (g *graph) pass(start *node) *node {
 	type way struct {
 		taken   bool
-		facts   *fact // common to all paths to the node
+		facts   *fact // facts common to all paths to the node
 		yes, no *node
 	}
 	ways := make([]way, start.id+1)

@@ -12,7 +12,7 @@ type kind uint8
 const (
 	end kind = iota
 	word
-	value // begins with a digit or contains a colon: a number or an address
+	value // number or address: begins with a digit or contains a colon
 	opening
 	closing
 	slash
@@ -55,7 +55,7 @@ func (t token) isName() bool {
 	return t.kind == word && !among(keywords, lower) && !among(refused, lower)
 }
 
-// lex splits an expression into tokens; the last one is the end.
+// lex splits an expression into tokens. The last one marks the end.
 func lex(expr string) ([]token, error) {
 	var tokens []token
 	for at := 0; ; {

@@ -59,7 +59,7 @@ type parser struct {
 
 func (p *parser) peek() token { return p.tokens[p.at] }
 
-// next consumes a token. The end token stays.
+// next consumes a token. It never consumes the end.
 func (p *parser) next() token {
 	t := p.tokens[p.at]
 	if t.kind != end {
@@ -155,7 +155,7 @@ func (p *parser) operand(q qual, values bool) (expr, qual, error) {
 		if err == nil {
 			err = p.close(t)
 		}
-		return e, q, err // qualifiers inside do not apply outside
+		return e, q, err // qualifiers in parentheses do not apply after them
 	case values:
 		e, err := p.value(q, t)
 		return e, q, err

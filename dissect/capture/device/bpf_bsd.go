@@ -20,7 +20,7 @@ import (
 const (
 	defaultBuffer = 4 << 20
 	smallBuffer   = 32 << 10
-	lookEvery     = 10 // reads without a packet
+	lookEvery     = 10 // checks the interface after so many reads without a packet
 )
 
 // A bpfDevice is an open /dev/bpf device.

@@ -6,8 +6,8 @@ import "encoding/binary"
 // (seconds, microseconds, two lengths, its own size), then the packet, then
 // padding.
 type layout struct {
-	word  int // size of the seconds, and of the microseconds with their padding
-	align int // of records, a power of two
+	word  int // size of the seconds, and of the microseconds including padding
+	align int // alignment of records, a power of two
 }
 
 // next splits the first record off b. It reports false for a malformed record,
@@ -17,7 +17,7 @@ func (l layout) next(b []byte, p *packet) (rest []byte, ok bool) {
 	if len(b) < fixed {
 		return nil, false
 	}
-	sec := int64(u32(b)) // until 2106
+	sec := int64(u32(b)) // 32 bits last until 2106
 	if l.word == 8 {
 		sec = int64(binary.NativeEndian.Uint64(b))
 	}

@@ -18,8 +18,8 @@ type Device struct {
 	driver driver
 	name   string
 	snap   int
-	vm     *bpf.VM // filters in user space; nil if the system does
-	packet packet  // the last one
+	vm     *bpf.VM // filters in user space, nil if the system filters
+	packet packet  // last packet read
 }
 
 // A driver captures packets on one operating system. Each system also has
@@ -42,7 +42,7 @@ type driver interface {
 	// arrived.
 	read(p *packet) (bool, error)
 	counters() (Counters, error)
-	// close closes the driver also if it was not opened, or not in full.
+	// close closes the driver, even if it is not or only partly open.
 	close() error
 }
 
@@ -75,7 +75,7 @@ func Open(o Options) (*Device, error) {
 		err = d.begin(o.Filter)
 	}
 	if err != nil {
-		_ = d.driver.close() // nothing was written
+		_ = d.driver.close() // errors do not matter, since nothing was written
 		return nil, err
 	}
 	return d, nil

@@ -4,8 +4,8 @@
 // with cgo, uses libpcap instead, except on Windows.
 //
 // It returns packets without decoding them. The bytes of a packet belong to the
-// device and are valid until the next read. A device is for one goroutine; the
-// package starts no others.
+// device and are valid until the next read. A device must be used by one
+// goroutine. The package starts no others.
 package device
 
 import (
@@ -54,5 +54,5 @@ type packet struct {
 // Counters are the numbers of packets since the device was opened.
 type Counters struct {
 	Received uint64 // on Linux and Windows after the filter, elsewhere before it
-	Dropped  uint64 // passed the filter, lost for lack of buffer space
+	Dropped  uint64 // passed the filter, but lost because the buffer was full
 }

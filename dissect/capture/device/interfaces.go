@@ -14,7 +14,7 @@ type Interface struct {
 	Description string // empty if unknown
 	Addresses   []netip.Prefix
 	Up          bool   // switched on
-	Running     bool   // and connected
+	Running     bool   // switched on and connected
 	Loopback    bool   // carries this machine's traffic to itself
 	Problem     string // reason why it cannot be opened, with a remedy, or empty
 
@@ -45,7 +45,7 @@ func Default() (string, error) {
 			continue
 		}
 		from := c.LocalAddr()
-		_ = c.Close() // nothing was written
+		_ = c.Close() // errors do not matter, since nothing was written
 		if name := owner(all, from); name != "" {
 			return name, nil
 		}

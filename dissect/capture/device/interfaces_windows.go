@@ -33,7 +33,7 @@ func candidates() ([]Interface, error) {
 	return all, nil
 }
 
-// permitted leaves it to candidates and opening.
+// permitted does nothing. candidates and opening check permissions.
 func permitted() error { return nil }
 
 // devices lists Npcap's interfaces, with details from known.
@@ -44,7 +44,7 @@ func (l library) devices(known []Interface) ([]Interface, error) {
 	if int32(r) != 0 {
 		return nil, fmt.Errorf("%w: Npcap: %w", ErrUnavailable, text(&why[0]))
 	}
-	defer func() { _, _, _ = l["freealldevs"].Call(uintptr(unsafe.Pointer(first))) }() // returns nothing
+	defer func() { _, _, _ = l["freealldevs"].Call(uintptr(unsafe.Pointer(first))) }() // it returns nothing
 	var all []Interface
 	for d := first; d != nil; d = d.next {
 		handle := windows.BytePtrToString(d.name)

@@ -28,8 +28,8 @@ func npcap() (library, error) {
 		return nil, err
 	}
 	// The first path is Npcap's. The second is WinPcap's, also used by Npcap as a
-	// replacement. The altered search path finds the library's own dependencies
-	// beside it.
+	// replacement. The altered search path finds the library's dependencies in its
+	// folder.
 	var dll *windows.DLL
 	for _, path := range []string{filepath.Join(system, "Npcap", "wpcap.dll"), filepath.Join(system, "wpcap.dll")} {
 		if h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_WITH_ALTERED_SEARCH_PATH); err == nil {
@@ -60,8 +60,8 @@ func (npcapMissingError) Remedy() string {
 		`"bcdissect read PktMon.pcapng"; or capture on another machine`
 }
 
-// Npcap's structures, from pcap.h. Go lays out those with pointers as C does on
-// every processor; a C long has 4 bytes here.
+// Npcap's structures, from pcap.h. Go lays out structures with pointers as C
+// does on every processor. A C long has 4 bytes here.
 type (
 	pcapIf struct {
 		next        *pcapIf
@@ -159,7 +159,7 @@ func (a *adapter) open(o *Options) (err error) {
 	return nil
 }
 
-// linkOf returns the LINKTYPE for Npcap's own number; they differ only for raw
+// linkOf returns the LINKTYPE for Npcap's own number. They differ only for raw
 // IP.
 func linkOf(kind uint32) uint16 {
 	const raw = 12
@@ -227,7 +227,7 @@ func (a *adapter) counters() (Counters, error) {
 
 func (a *adapter) close() error {
 	if a.handle != 0 {
-		_, _, _ = a.lib["close"].Call(a.handle) // returns nothing
+		_, _, _ = a.lib["close"].Call(a.handle) // it returns nothing
 		a.handle = 0
 	}
 	return nil

@@ -63,7 +63,7 @@ const cookedHeader = 20
 
 // appendCooked appends the cooked header of the packet.
 func (s *slot) appendCooked(b []byte) []byte {
-	b = binary.NativeEndian.AppendUint16(b, s.from.Protocol) // in network order
+	b = binary.NativeEndian.AppendUint16(b, s.from.Protocol) // already in network order
 	b = append(b, 0, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(s.from.Ifindex))
 	b = binary.BigEndian.AppendUint16(b, s.from.Hatype)
@@ -116,7 +116,7 @@ func forCooked(program []bpf.RawInstruction) []bpf.RawInstruction {
 		case loads && mode == unix.BPF_LEN:
 			return nil
 		case in.Op == unix.BPF_RET|unix.BPF_K && in.K != 0:
-			in.K = MaxSnapLen // the kernel's length excludes the header; excess bytes are cut later
+			in.K = MaxSnapLen // the kernel's length excludes the header. Excess bytes are cut off later.
 		}
 		fixed[i] = in
 	}

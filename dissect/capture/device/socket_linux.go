@@ -27,12 +27,12 @@ const (
 type socket struct {
 	name   string
 	kind   uint16 // LINKTYPE
-	index  int    // of the interface, 0 for all
+	index  int    // index of the interface, 0 for all
 	fd     int
 	ring   []byte
 	block  int    // index of the current block
-	held   bool   // the current block is ours
-	left   uint32 // packets in it
+	held   bool   // the kernel has handed over the current block
+	left   uint32 // number of packets left in it
 	at     uint32 // offset of the next packet
 	made   []byte // buffer for a packet that must be rewritten
 	end    error  // error to return when the ring is empty
@@ -61,14 +61,14 @@ func (s *socket) open(o *Options) (err error) {
 	}
 	var cooked bool
 	if s.kind, cooked = linkOf(hardware); cooked {
-		_ = unix.Close(s.fd) // nothing was written
+		_ = unix.Close(s.fd) // errors do not matter, since nothing was written
 		if s.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
 			return refused(err)
 		}
 	}
 	if s.index == 0 || hardware == unix.ARPHRD_LOOPBACK {
 		// Saves the ring the outgoing copies of loopback packets, if the kernel
-		// supports it; they are skipped in any case. Other interfaces need their
+		// supports it. They are skipped in any case. Other interfaces need their
 		// outgoing packets.
 		if s.index != 0 {
 			_ = unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)

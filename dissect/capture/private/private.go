@@ -1,5 +1,5 @@
-// Not part of the library: package private creates files for the eyes of their owner.
-// Captures and reports hold names, addresses and chat.
+// Not part of the library: package private creates files that only their owner
+// can read. Captures and reports contain names, addresses and chat.
 package private
 
 import (
@@ -12,15 +12,17 @@ import (
 // Mode is the mode of new files.
 const Mode fs.FileMode = 0o600
 
-// The reasons why a file in a directory that others can write, such as /tmp, is refused:
-// they could have put it there to have another file overwritten, or to read along.
+// The reasons why a file in a directory that other users can write, such as
+// /tmp, is refused. Other users could have put it there so that another file is
+// overwritten, or to read the output.
 var (
 	ErrLink    = errors.New("is a symbolic link in a directory that other users can write; name the file it leads to")
 	ErrForeign = errors.New("belongs to another user, in a directory that other users can write; give another name")
 )
 
-// Open opens or creates a file for writing, with further flags of [os.OpenFile]. Only its
-// owner can read a new one; an old one keeps its mode.
+// Open opens or creates a file for writing, with further flags of
+// [os.OpenFile]. Only its owner can read a new file. An existing file keeps its
+// mode.
 func Open(name string, flags int) (*os.File, error) {
 	shared := Shared(filepath.Dir(name))
 	if shared {
@@ -38,7 +40,7 @@ func Open(name string, flags int) (*os.File, error) {
 		err = &fs.PathError{Op: "open", Path: name, Err: ErrForeign}
 	}
 	if err != nil {
-		_ = f.Close() // nothing was written
+		_ = f.Close() // errors do not matter, since nothing was written
 		return nil, err
 	}
 	return f, nil

@@ -4,7 +4,8 @@ package private
 
 import "io/fs"
 
-// Windows gives every user temporary directories of their own, and links need a right.
+// Windows gives every user separate temporary directories, and links need a
+// privilege.
 const noFollow = 0
 
 // Shared reports whether other users can put files into a directory.

@@ -10,12 +10,12 @@ import (
 
 const noFollow = syscall.O_NOFOLLOW
 
-// Shared reports whether other users can put files into a directory: all of them, or
-// those of a group that is not the user's own.
+// Shared reports whether other users can put files into a directory: either all
+// users, or a group other than the user's.
 func Shared(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return false // opening a file in it says why
+		return false // opening a file in it reports the error
 	}
 	const others, group = 0o002, 0o020
 	mode := info.Mode().Perm()
@@ -23,7 +23,8 @@ func Shared(dir string) bool {
 	return mode&others != 0 || mode&group != 0 && (!ok || int(s.Gid) != os.Getegid())
 }
 
-// own reports whether a file is the user's, or of a kind that has no owner to fear.
+// own reports whether a file belongs to the user, or is of a kind whose owner
+// does not matter.
 func own(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || info.Mode()&fs.ModeDevice != 0 || int(s.Uid) == os.Geteuid()

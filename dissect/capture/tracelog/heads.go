@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A head is the first line of a record of a text log, as far as it is read.
+// A head is the beginning of the first line of a record of a text log.
 type head struct {
-	time   time.Duration // of day
+	time   time.Duration // time of day
 	timed  bool          // the line has a time
 	toPeer bool          // sent by the program that wrote the log
 	rest   []byte
 }
 
 // begin reads the time and the number: "[23:59:52.000] #1 ". Excerpts in
-// documents leave out the time.
+// documents lack the time.
 func (h *head) begin(line []byte) bool {
 	*h = head{}
 	if len(line) > 15 && line[0] == '[' && line[13] == ']' && line[14] == ' ' {
@@ -50,8 +50,8 @@ func (h *head) direction() bool {
 	return true
 }
 
-// peer reads the address of the other side: "Peer#0(127.0.0.1:53589)" or the
-// address alone; "unknown" or none is the zero address.
+// peer reads the address of the other side: "Peer#0(127.0.0.1:53589)" or only
+// the address. It returns the zero address for "unknown" or if there is none.
 func (h *head) peer() (netip.AddrPort, bool) {
 	if bytes.HasPrefix(h.rest, []byte("len=")) {
 		return unknown, true
@@ -69,8 +69,8 @@ func (h *head) peer() (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), err == nil
 }
 
-// value reads "key=N " with a number in decimal. Without the key it returns
-// missing.
+// value reads "key=N " with a decimal number. If the key is missing, it returns
+// the argument missing.
 func (h *head) value(key string, missing int) (n int, ok bool) {
 	if !bytes.HasPrefix(h.rest, []byte(key)) {
 		return missing, true

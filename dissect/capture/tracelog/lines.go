@@ -10,25 +10,26 @@ import (
 	"time"
 )
 
-// longestLine limits the length of a line. Programs write less than 2,000 bytes.
+// longestLine is the maximum length of a line. Programs write less than 2,000
+// bytes.
 const longestLine = 64 << 10
 
 // A textLog reads the records of a text log, and looks one line ahead.
 type textLog struct {
 	clock
 	r       *bufio.Reader
-	number  int // of the current line, from 1
+	number  int // number of the current line, from 1
 	line    []byte
-	held    bool   // line is yet to be used
-	plain   []byte // the bytes of a dump
+	held    bool   // line has not been used yet
+	plain   []byte // bytes of a dump
 	remark  func(string)
-	session string // begins the line with the date
+	session string // beginning of the line that has the date
 
-	// record reads a record behind its time and number, as far as the line before
-	// the next one. It returns why it could not, and the number of the line that says
-	// so.
+	// record reads a record after its time and number, up to the line before the
+	// next record. If it cannot, it returns the reason and the number of the line
+	// that shows it.
 	record func(h *head, r *Record) (wrong string, line int, err error)
-	// excerpts may leave out the time, so that a record begins like a comment.
+	// excerpts allows records without a time, which begin like a comment.
 	excerpts bool
 }
 
@@ -58,7 +59,8 @@ func (t *textLog) Next(r *Record) error {
 	}
 }
 
-// timed returns the time of a record, or that of the one before.
+// timed returns the time of a record, or the time of the record before if it
+// has none.
 func (t *textLog) timed(h *head) time.Time {
 	if !t.dated && !t.begun {
 		t.remark("the log has no date: its days begin with 1970-01-01")
@@ -69,8 +71,8 @@ func (t *textLog) timed(h *head) time.Time {
 	return t.at(h.time)
 }
 
-// peek returns the next line without its end. It is valid until the next call
-// of peek that follows a call of drop.
+// peek returns the next line without its end. It is valid until peek is called
+// again after drop.
 func (t *textLog) peek() ([]byte, error) {
 	if t.held {
 		return t.line, nil
@@ -100,13 +102,13 @@ var tooLong = []byte("    too long")
 // drop goes on to the next line.
 func (t *textLog) drop() { t.held = false }
 
-// skipped remarks on a record that is skipped because of a line.
+// skipped adds a remark about a record that is skipped because of a line.
 func (t *textLog) skipped(number int, why string) {
 	t.remark(fmt.Sprintf("line %d: %s; the record is skipped", number, why))
 }
 
-// dump reads the next line as one of a hex dump, and appends its bytes to dst. It
-// reports whether the line is one.
+// dump reads the next line as a line of a hex dump, and appends its bytes to
+// dst. It reports whether the line is one.
 func dump(dst, line []byte) (_ []byte, ok bool, wrong string) {
 	text := bytes.TrimLeft(line, " ")
 	if len(line)-len(text) < 2 || len(text) < 5 || text[4] != ':' {
@@ -133,10 +135,11 @@ func dump(dst, line []byte) (_ []byte, ok bool, wrong string) {
 	return dst, true, ""
 }
 
-// clock makes times of the times of day in a log, which has at most one date.
+// clock converts the times of day in a log, which has at most one date, to
+// times.
 type clock struct {
 	day   time.Time     // midnight before the last time
-	last  time.Duration // of day
+	last  time.Duration // time of day of the last record
 	dated bool          // the log has a date
 	begun bool
 }
@@ -151,7 +154,7 @@ func (c *clock) start(text []byte) {
 
 // at returns the time at a time of day.
 func (c *clock) at(of time.Duration) time.Time {
-	const back = 12 * time.Hour // a step back of more than this is midnight
+	const back = 12 * time.Hour // a larger step back means that midnight has passed
 	if c.day.IsZero() {
 		c.day = time.Unix(0, 0).UTC()
 	}

@@ -24,7 +24,7 @@ func (t *textLog) message(h *head, r *Record) (wrong string, line int, err error
 	if !is {
 		return "not a message (MSG)", line, nil
 	}
-	size := packet.FullUnknown // the dump then goes on with other memory
+	size := packet.FullUnknown // after it, the dump continues with other memory
 	for word := range bytes.FieldsSeq(rest) {
 		if value, is := bytes.CutPrefix(word, []byte("size=")); is {
 			if size, is = decimal(value); !is {

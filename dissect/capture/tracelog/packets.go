@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 )
 
-// longestDump is the number of bytes after which a dump ends.
+// longestDump is the maximum number of bytes in a dump.
 const longestDump = 2048
 
 // newPackets reads a packet trace: every UDP datagram of a process, as it called
@@ -28,8 +28,8 @@ func newPackets(r io.Reader, remark func(string)) *textLog {
 	return t
 }
 
-// packet reads a record of a packet trace, but for its payload. It reports whether
-// the log has deciphered that.
+// packet reads a record of a packet trace, without its payload. It reports
+// whether the log has deciphered the payload.
 func (t *textLog) packet(h *head, r *Record) (deciphered bool, wrong string, err error) {
 	if !h.direction() {
 		return false, "the direction is none of S->C, C->S and S->?", nil
@@ -63,13 +63,13 @@ func (t *textLog) packet(h *head, r *Record) (deciphered bool, wrong string, err
 //
 // Text from the network may stand before the dump and look like a dump and like
 // another record. It is at most as long as the datagram, and a whole dump is
-// longer than that: until as many bytes have passed, no record begins, and the
-// last dump is the datagram's.
+// longer. Until so many bytes have passed, no record begins, and the last dump
+// is the datagram's.
 func (t *textLog) dumps(size int) (deciphered bool, wrong string, err error) {
 	t.plain = t.plain[:0]
 	inside := true
 	deciphered = true
-	text, whole := 0, 0 // bytes to come that may be text; bytes of a whole dump behind text
+	text, whole := 0, 0 // bytes to come that may be text, and bytes of a whole dump after text
 	for {
 		line, err := t.peek()
 		if err == io.EOF { //nolint:errorlint // the end itself

@@ -15,8 +15,8 @@ import (
 var obcMagic = []byte("OBCTRACE")
 
 const (
-	obcHeader      = 8    // of a record
-	obcLongest     = 4096 // bytes of a payload, as the program that writes the log reads it again
+	obcHeader      = 8    // bytes of a record's header
+	obcLongest     = 4096 // maximum length of a payload in bytes when the program that writes the log reads it back
 	ticksPerSecond = 30
 )
 
@@ -24,7 +24,7 @@ const (
 // clients sent and received, without transport messages and addresses.
 type payloads struct {
 	r      *bufio.Reader
-	offset int64 // of the next record
+	offset int64 // offset of the next record
 	remark func(string)
 }
 
@@ -58,7 +58,7 @@ func (p *payloads) Next(r *Record) error {
 	if err != nil {
 		return p.ended(len(record), err)
 	}
-	_, _ = p.r.Discard(len(record)) // just peeked at; its bytes stay in place until the next peek
+	_, _ = p.r.Discard(len(record)) // peeked before, so it cannot fail. The bytes stay in place until the next peek.
 	p.offset += int64(len(record))
 	*r = Record{}
 	r.Form, r.Payload, r.Full = packet.FromHost, record[obcHeader:], size
@@ -70,8 +70,8 @@ func (p *payloads) Next(r *Record) error {
 	return nil
 }
 
-// ended returns the error for the end of the log, some bytes behind the last
-// whole record.
+// ended returns the error for a log that ends some bytes after the last
+// complete record.
 func (p *payloads) ended(some int, err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err

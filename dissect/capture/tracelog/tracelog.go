@@ -1,9 +1,9 @@
-// Not part of the library: package tracelog reads the logs that instrumented programs write of the
-// game's traffic: the packet and message traces of the stock host, which are
-// text, and the binary traces of OpenBC's battle test. docs/logs.md lists the gaps
-// of each.
+// Not part of the library: package tracelog reads logs of the game's traffic
+// that instrumented programs write. These are the packet and message traces of
+// the stock host, which are text, and the binary traces of OpenBC's battle
+// test. docs/logs.md lists the gaps of each.
 //
-// A record that cannot be read is reported and skipped; the next one is read.
+// A record that cannot be read is reported and skipped.
 package tracelog
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// HostPort is the port of the program's own side, which no log holds.
+// HostPort is the port of the program that wrote the log, since logs do not
+// contain it.
 const HostPort = 22101
 
 var (
@@ -22,14 +23,14 @@ var (
 	unknown = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 )
 
-// HeadSize is the number of bytes by which [New] recognises a log.
+// HeadSize is the number of bytes that [New] needs to recognise a log.
 const HeadSize = 64
 
 // A Record is one record of a log. Its payload is valid until the next one is
 // read.
 type Record struct {
 	packet.Datagram      // without Number and Capture
-	Unsent          bool // sending it failed: it never was on the network
+	Unsent          bool // sending it failed, so it was never on the network
 }
 
 // A Log yields the records of a log.
@@ -39,17 +40,17 @@ type Log interface {
 	Next(r *Record) error
 }
 
-// A DamageError ends a log that cannot be read on.
+// A DamageError reports that the rest of a log cannot be read.
 type DamageError struct {
-	Offset int64 // in the log
+	Offset int64 // offset in the log
 	Reason string
 }
 
 func (d *DamageError) Error() string { return d.Reason }
 
-// New returns the log that r holds, or nil if first, its first bytes, are those
-// of no log. The log gives its remarks, among them those on skipped records, to
-// remark.
+// New returns a reader of the log in r, or nil if first, its first bytes, do
+// not belong to a log. It calls remark with its remarks, for example about
+// skipped records.
 func New(r io.Reader, first []byte, remark func(string)) Log {
 	text := bytes.TrimPrefix(first, byteOrderMark)
 	switch {
@@ -62,7 +63,7 @@ func New(r io.Reader, first []byte, remark func(string)) Log {
 	}
 	var h head
 	switch line, _, _ := bytes.Cut(text, []byte("\n")); {
-	case !h.begin(line) || !h.timed: // an excerpt has a time at least
+	case !h.begin(line) || !h.timed: // an excerpt has at least a time
 	case bytes.HasPrefix(h.rest, []byte("MSG ")):
 		return newMessages(r, remark)
 	case h.direction():

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	hidden = '\u00B7' // replaces unprintable characters; it fills one cell
-	window = 60       // characters of a long expression shown on either side
+	hidden = '\u00B7' // replaces unprintable characters and takes one cell
+	window = 60       // characters of a long expression that are shown on each side
 )
 
-// Place returns the column, from 1, and the number of characters of the bytes from
-// pos to end.
+// Place returns the column, from 1, and the length in characters of the bytes
+// from pos to end.
 func Place(expr string, pos, end int) (column, length int) {
 	return utf8.RuneCountInString(expr[:pos]) + 1, max(1, utf8.RuneCountInString(expr[pos:end]))
 }
 
-// Lines returns two lines for a terminal: the expression, or the relevant part of
-// a long one, and a mark below the mistake. Every character takes one cell, and
-// control characters are replaced.
+// Lines returns two lines for a terminal: the expression, or the relevant part
+// of a long one, and a mark below the mistake. It assumes that every character
+// takes one cell, and replaces control characters.
 func Lines(expr string, column, length int) string {
 	var runes []rune
 	for _, r := range expr { // an invalid byte counts as one character

@@ -1,6 +1,6 @@
-// Package chance makes random numbers out of keys. The same keys always give
-// the same number, so that a decision about one thing doesn't depend on how
-// many others came before it.
+// Package chance computes random numbers from keys. Equal keys always give
+// equal numbers, so that a decision does not depend on how many decisions came
+// before it.
 package chance
 
 // The constants of SplitMix64 (Steele, Lea and Flood 2014).
@@ -10,7 +10,7 @@ const (
 	factor2 = 0x94D049BB133111EB
 )
 
-// Bits returns 64 random bits for some keys, whose order matters.
+// Bits returns 64 random bits for some keys. Their order matters.
 func Bits(keys ...uint64) (z uint64) {
 	for _, k := range keys {
 		z = mix(z + gamma + mix(k+gamma))
@@ -27,7 +27,7 @@ func mix(z uint64) uint64 {
 
 // Share returns a number from 0 up to but not including 1 for some keys.
 func Share(keys ...uint64) float64 {
-	const used = 53 // bits that a float64 holds exactly
+	const used = 53 // a float64 holds so many bits exactly
 	return float64(Bits(keys...)>>(64-used)) / (1 << used)
 }
 

@@ -14,7 +14,7 @@ import (
 // an earlier message, and an unknown class.
 type Blocks struct {
 	decoder *decode.Decoder // its results go to the caller
-	trials  *decode.Decoder // for trial readings, which do not change those results
+	trials  *decode.Decoder // for trial readings, which do not change the results of decoder
 	assumed assumed
 	note    func(code, text string)
 }

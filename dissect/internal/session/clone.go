@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Clone returns a copy that shares only constant data with the table, and does
-// not take notes.
+// Clone returns an independent copy of the table, without Note. The two share
+// only constant data.
 func (t *Table) Clone() *Table {
 	c := *t
 	c.Note, c.recycled = nil, nil
@@ -37,7 +37,7 @@ func (t *Table) Clone() *Table {
 	return &c
 }
 
-// Memory returns about how many bytes a copy of the table takes.
+// Memory returns the approximate size of a copy of the table in bytes.
 func (t *Table) Memory() (n int) {
 	for _, c := range t.all {
 		n += int(unsafe.Sizeof(*c))
@@ -57,7 +57,7 @@ func (t *Table) Memory() (n int) {
 	return n
 }
 
-// Estimates with the maps and slices around them, in bytes.
+// Estimates that include the maps and slices around a value, in bytes.
 const (
 	memoryOfTrack    = 64
 	memoryOfOriginal = 64
@@ -147,8 +147,8 @@ func (k *cloner) roster(r *roster) {
 	}
 }
 
-// originals copies a table of originals. The last one is a pointer into one of
-// them.
+// originals copies a table of originals. The argument last is a pointer into
+// one of them.
 func (k *cloner) originals(o *originals, last **original) {
 	all := o.all
 	o.all, o.digests, o.next = slices.Clone(all), slices.Clone(o.digests), slices.Clone(o.next)

@@ -15,35 +15,35 @@ import (
 type Conversation struct {
 	table *Table
 	place int            // index in the table
-	a, b  netip.AddrPort // in the order of the first datagram
+	a, b  netip.AddrPort // in the order of the first datagram's source and destination
 
 	known  bool // whether the host side is known
 	hostIs netip.AddrPort
-	game   *Game // of the host, nil until known
+	game   *Game // game of the host, nil until known
 
 	sides [2]side
 
 	serial int       // see Serial
 	bit    uint64    // the conversation's bit in its game
-	player *Player   // of the game; nil until known
+	player *Player   // player of the game, nil until known
 	id     uint8     // the client's peer id, 0 until known
-	given  bool      // the host assigned id; otherwise the client uses it
-	slot   int       // the client's slot, -1 until known
+	given  bool      // id was assigned by the host. Otherwise it is the one that the client uses.
+	slot   int       // slot of the client, -1 until known
 	spoke  bool      // the client has used its own id
-	warned bool      // a note has said that the client uses another id than assigned
-	turned bool      // a note has said that there was no room for another player
+	warned bool      // a note has reported that the client uses another id than the assigned one
+	turned bool      // a note has reported that there was no room for another player
 	asked  bool      // the connect request was seen
-	begun  time.Time // of the first numbered message
-	ready  bool      // the client has said that it is ready to play
-	scored bool      // the client was told scores
-	nonce  uint32    // of the connect request, 0 if none
+	begun  time.Time // time of the first numbered message
+	ready  bool      // the client has sent that it is ready to play
+	scored bool      // the client was sent scores
+	nonce  uint32    // nonce of the connect request, 0 if there was none
 }
 
 // side is the state of one sender in a conversation. It is the environment for
 // decoding that sender's messages.
 type side struct {
 	conv      *Conversation
-	voice     Voice // of a client; the game holds a host's
+	voice     Voice // of a client. The game has the voice of the host.
 	numbers   transport.Tracker
 	fragments *fragment.Table
 	tracks    map[wire.ObjectID]*track
@@ -72,7 +72,7 @@ func (c *Conversation) reset() {
 		s := &c.sides[i]
 		numbers, tracks := s.numbers, s.tracks
 		*s = side{conv: c, voice: Voice{dialect: c.table.forced}}
-		// Reuse their memory.
+		// Keep their memory for reuse.
 		s.numbers = numbers
 		s.numbers.Reset()
 		clear(tracks)
@@ -100,7 +100,8 @@ func (c *Conversation) Flush(lost func(Side, fragment.Group)) {
 	}
 }
 
-// Addresses returns host and client; known is false until the host is known.
+// Addresses returns host and client. The result known is false until the host
+// is known.
 func (c *Conversation) Addresses() (host, client netip.AddrPort, known bool) {
 	if c.hostIs == c.a {
 		return c.a, c.b, c.known
@@ -146,9 +147,10 @@ func (c *Conversation) Game() *Game { return c.game }
 const connectAgain = time.Second
 
 // Connect handles a client's connect request and reports whether it begins a
-// new connection. A stock client retries with the same nonce; a client without
-// a nonce begins a new connection if it had been admitted, unless the connection has
-// just begun: then the request came late, or twice.
+// new connection. A stock client retries with the same nonce. A client without
+// a nonce begins a new connection if it had been admitted. If the connection
+// has just begun, the request is a late one or a copy, and does not begin
+// another.
 func (c *Conversation) Connect(nonce uint32, now time.Time) (restart bool) {
 	restart = c.spoke && now.Sub(c.begun) >= connectAgain
 	if nonce != 0 && nonce == c.nonce {
@@ -168,19 +170,19 @@ func (c *Conversation) Ready() { c.ready = true }
 // seen reports whether the client was seen to join, up to its Settings.
 func (c *Conversation) seen() bool { return c.asked && c.slot >= 0 }
 
-// Scored records that the client was told scores. It reports whether the client has
-// its Settings but is not ready to play.
+// Scored records that the client was sent scores. It reports whether the client
+// has its Settings but is not ready to play.
 func (c *Conversation) Scored() bool {
 	c.scored = true
 	return c.seen() && !c.ready
 }
 
-// Unscored reports whether the client was seen to join, and was told no scores.
+// Unscored reports whether the client was seen to join, and was sent no scores.
 func (c *Conversation) Unscored() bool { return c.seen() && !c.scored }
 
 // Number tracks the number of a side's message other than an acknowledgement,
-// and reports duplicates and missing numbers. single means that nothing else is
-// in its datagram.
+// and reports duplicates and missing numbers. The argument single means that
+// the message is the only one in its datagram.
 func (c *Conversation) Number(s Side, now time.Time, h *transport.Header, message []byte, single bool) transport.Verdict {
 	if c.begun.IsZero() {
 		c.begun = now
@@ -239,7 +241,7 @@ func bySlot(id wire.ObjectID) int { return int(id+1) >> 18 & (places - 1) }
 // track stores the first absolute position from a sender for an object.
 func (s *side) track(id wire.ObjectID, p wire.Vec3) {
 	if len(s.tracks) >= s.conv.table.limits.Tracks {
-		return // not a player; later objects have no position
+		return // it is not a player's, and the host's later objects get no position
 	}
 	if s.tracks == nil {
 		s.tracks = map[wire.ObjectID]*track{}

@@ -10,19 +10,19 @@ import (
 )
 
 // A host forwards most messages of a client to the other clients unchanged, and
-// sends many of its own to all of them. Copies are recognised by their bytes: a
+// sends many of its own to all of them. Copies are recognised by their bytes. A
 // message of the host is a copy of the oldest message with the same bytes, at
-// most copyTime old, that its receiver has not had yet. So a line typed twice
-// is two messages, each with its copies. For chat, where hosts rewrite the
-// author's number, text and author are compared.
+// most copyTime old, that its receiver has not had yet. A line that is typed
+// twice is therefore two messages, each with its copies. For chat, where hosts
+// rewrite the author's number, text and author are compared.
 const copyTime = 30 * time.Second
 
-// creationTime is copyTime for object creations: newcomers receive them as long
-// as the object exists.
+// creationTime replaces copyTime for creations of objects, since new players
+// receive them as long as the object exists.
 const creationTime = 24 * time.Hour
 
 // Sizes of the tables of originals: the number of buckets, a power of two, and
-// of originals per bucket. Equal messages share a bucket; a held trigger makes
+// of originals per bucket. Equal messages share a bucket. A held trigger makes
 // ten of them before the first copy arrives.
 const (
 	updateBuckets, updatesInBucket = 512, 4 // several seconds of a full game
@@ -34,22 +34,22 @@ const (
 // An original is a message that may come back as a copy.
 type original struct {
 	at       int64  // nanoseconds
-	received uint64 // conversations that have had it or a copy, a bit each
+	received uint64 // bit set of the conversations that have had it or a copy
 	author   *Player
 	frame    int
-	dialect  decode.Dialect // of the author
-	client   bool           // written by a client
+	dialect  decode.Dialect // dialect of the author
+	client   bool           // a client wrote it
 	checked  bool           // see Conversation.Check
 }
 
 // originals are the recent messages of a game.
 type originals struct {
-	all     []original // bucket after bucket
-	digests []uint64   // of all; a separate array makes the search faster
-	next    []uint8    // by bucket: index of the next one
-	size    int        // of a bucket
+	all     []original // one bucket after another
+	digests []uint64   // digests of all. A separate array makes the search faster.
+	next    []uint8    // for each bucket, the index of the next original in it
+	size    int        // originals per bucket
 	within  time.Duration
-	clients bool // some were written by clients
+	clients bool // clients wrote some of them
 }
 
 // make allocates the table, unless it exists.
@@ -65,8 +65,8 @@ func (o *originals) make(buckets, size int, within time.Duration) {
 // bucket returns the number of a digest's bucket.
 func (o *originals) bucket(digest uint64) int { return int(digest & uint64(len(o.next)-1)) }
 
-// find returns the original of a copy for a receiver, or nil. sameAuthor reports
-// whether all candidates have the same author.
+// find returns the original of a copy for a receiver, or nil. The result
+// sameAuthor reports whether all candidates have the same author.
 func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, sameAuthor bool) {
 	from := o.bucket(digest) * o.size
 	all := o.all[from : from+o.size]
@@ -105,10 +105,10 @@ type Origin struct {
 	CopyOf int            // frame of the first sighting, 0 if this is it
 	Author *Player        // author of the original, nil if it is the host or unknown
 	Passed bool           // the host forwards a client's message
-	Writer decode.Dialect // dialect of that client, or otherwise of the sender
+	Writer decode.Dialect // dialect of that client, or if there is none, of the sender
 }
 
-// UpdateOrigin is Origin for a ship update; most updates are copies.
+// UpdateOrigin works as Origin for ship updates, most of which are copies.
 func (c *Conversation) UpdateOrigin(s Side, frame int, at int64, spec *decode.Spec, payload []byte) Origin {
 	if g := c.game; g != nil && s == Host && g.updates.all != nil {
 		if first, sameAuthor := g.updates.find(digest(payload), c.bit, at, nil); first != nil {
@@ -119,26 +119,26 @@ func (c *Conversation) UpdateOrigin(s Side, frame int, at int64, spec *decode.Sp
 }
 
 // HasOriginals reports whether a client of the game has sent ship updates that
-// the host may pass on, and that Origin was asked about.
+// the host may pass onand for which Origin was called.
 func (c *Conversation) HasOriginals() bool { return c.game != nil && c.game.updates.clients }
 
-// Check takes note that the client's message that [Conversation.Origin] was
-// asked about last decodes to its last byte in any state of the session.
+// Check records that the message of the last call of [Conversation.Origin]
+// decodes to its last byte in any state of the session.
 func (c *Conversation) Check() {
 	if g := c.game; g != nil && g.original != nil && g.original.dialect != decode.Undecided {
 		g.original.checked = true
 	}
 }
 
-// Checked reports whether the message that [Conversation.Origin] was asked about
-// last is a copy of one that was checked, in the dialect of its author.
+// Checked reports whether the message of the last call of [Conversation.Origin]
+// is a copy of a checked one, in its author's dialect.
 func (c *Conversation) Checked() bool {
 	return c.game != nil && c.game.original != nil && c.game.original.checked
 }
 
 // Origin tracks a complete game message that is not a duplicate, and returns
-// its source. at is the time in nanoseconds since 1970. spec is nil for an unknown
-// opcode.
+// its source. The argument at is the time in nanoseconds since 1970. For an
+// unknown opcode, spec is nil.
 func (c *Conversation) Origin(s Side, frame int, at int64, spec *decode.Spec, payload []byte) Origin {
 	g := c.game
 	own := Origin{Writer: c.Dialect(s)}
@@ -187,7 +187,7 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at int64, spec *decode.Spec
 	}
 	author := c.meant(Host, decode.Speaker, int64(m.Sender))
 	from := c.fromHost(o, d, &e, author, spec)
-	from.Writer = own.Writer // of the number, which the host may have rewritten
+	from.Writer = own.Writer // the dialect of the number, which the host may have rewritten
 	if from.Author == nil {
 		from.Author = author
 	}
@@ -198,7 +198,7 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at int64, spec *decode.Spec
 func (c *Conversation) fromHost(o *originals, digest uint64, e *original, author *Player, spec *decode.Spec) Origin {
 	receiver := c.bit
 	if spec != nil && spec.Relay == decode.RelaySlots {
-		receiver = 0 // an object is created once; a client that requests it gets the message again
+		receiver = 0 // an object is created once, but a client that requests it gets the message again
 	}
 	if first, sameAuthor := o.find(digest, receiver, e.at, author); first != nil {
 		return c.copied(first, sameAuthor, Host)
@@ -210,7 +210,7 @@ func (c *Conversation) fromHost(o *originals, digest uint64, e *original, author
 	return Origin{Writer: e.dialect}
 }
 
-// copied returns the origin of a copy. sameAuthor is as find returns it.
+// copied returns the origin of a copy. The argument sameAuthor comes from find.
 func (c *Conversation) copied(first *original, sameAuthor bool, s Side) Origin {
 	first.received |= c.bit
 	if sameAuthor && first.client {

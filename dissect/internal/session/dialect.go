@@ -6,7 +6,7 @@ import (
 )
 
 // Strength is the weight of evidence for a dialect. Stronger evidence overrides
-// weaker; equal evidence does not change the decision.
+// weaker evidence. Equal evidence does not change the decision.
 type Strength uint8
 
 // The strengths, weakest first.
@@ -39,10 +39,10 @@ type Voice struct {
 	strength Strength
 }
 
-// Dialect returns the sender's dialect, Undecided without evidence.
+// Dialect returns the sender's dialect, or Undecided if there is no evidence.
 func (v *Voice) Dialect() decode.Dialect { return v.dialect }
 
-// Decide takes evidence. It reports whether the dialect changed.
+// Decide uses evidence. It reports whether the dialect changed.
 func (v *Voice) Decide(d decode.Dialect, by Strength) (changed bool) {
 	if by <= v.strength {
 		return false
@@ -52,8 +52,8 @@ func (v *Voice) Decide(d decode.Dialect, by Strength) (changed bool) {
 	return changed
 }
 
-// OfShape returns the evidence in the shape of a transport message, Undecided
-// for none.
+// OfShape returns the evidence in the shape of a transport message, or
+// Undecided if there is none.
 func OfShape(s Side, h *transport.Header) (d decode.Dialect, by Strength, why string) {
 	switch {
 	case h.Type == transport.Standard: // by far the most frequent
@@ -70,8 +70,8 @@ func OfShape(s Side, h *transport.Header) (d decode.Dialect, by Strength, why st
 // AckOfOpenBC reports whether only OpenBC writes an acknowledgement's flags.
 func AckOfOpenBC(flags uint8) bool { return flags&0x80 != 0 }
 
-// OfForm returns the evidence in a game message that its sender wrote itself,
-// Undecided for none.
+// OfForm returns the evidence in a game message that its sender wrote, or
+// Undecided if there is none.
 func OfForm(res *decode.Result) (d decode.Dialect, by Strength, why string) {
 	if res.Exact() && !res.Common {
 		return res.Dialect, Form, "a message has a form of that dialect"
@@ -79,7 +79,8 @@ func OfForm(res *decode.Result) (d decode.Dialect, by Strength, why string) {
 	return decode.Undecided, 0, ""
 }
 
-// Dialect returns the dialect of the side's sender, Undecided without evidence.
+// Dialect returns the dialect of the side's sender, or Undecided if there is no
+// evidence.
 func (c *Conversation) Dialect(s Side) decode.Dialect {
 	return c.voice(s).dialect
 }
@@ -102,7 +103,7 @@ func (c *Conversation) voice(s Side) *Voice {
 	return &c.sides[s].voice
 }
 
-// Decide takes evidence for the dialect of a side's sender. It reports whether
+// Decide uses evidence of the dialect of a side's sender. It reports whether
 // the dialect changed.
 func (c *Conversation) Decide(s Side, d decode.Dialect, by Strength) (changed bool) {
 	return c.Open(s, by) && c.voice(s).Decide(d, by)

@@ -16,20 +16,20 @@ type Game struct {
 	voice         Voice
 	used          uint64
 	most          int // limit of objects
-	conversations int // so far
+	conversations int // number of conversations so far
 
 	updates, creations, others originals // messages that may come back as copies
-	original                   *original // of the last message that came from a client or is a copy
+	original                   *original // original of the last message that came from a client or is a copy
 
 	objects map[wire.ObjectID]*object
 	recent  [places]*object // by player slot, to find most objects without the map
-	order   []wire.ObjectID // of objects, oldest first
+	order   []wire.ObjectID // ids of objects, oldest first
 	roster
 	slots   [wire.Slots]slot
 	system  uint8
 	mission wire.Untrusted
 	guesses map[wire.ObjectID]*guess
-	hashes  map[uint16]*ship.Class // by integrity hash; nil if several classes share it
+	hashes  map[uint16]*ship.Class // indexed by integrity hash, nil if several classes share it
 
 	Evicted int // evicted objects
 }
@@ -49,7 +49,7 @@ type slot struct {
 	n     int
 }
 
-// maxName limits the stored names; those of the game are much shorter.
+// maxName limits the stored names in bytes. The game's names are much shorter.
 const maxName = 64
 
 func newGame(host netip.AddrPort, l *Limits) *Game {
@@ -119,7 +119,8 @@ func (g *Game) AppendObject(dst []byte, id wire.ObjectID) []byte {
 	return dst
 }
 
-// ShipOf returns the ship with the given id or with a part of that id.
+// ShipOf returns the ship that has the id or contains the subsystem with the
+// id.
 func (g *Game) ShipOf(id wire.ObjectID) (at wire.ObjectID, ok bool) {
 	at, _, ok = g.find(id)
 	return at, ok
@@ -267,7 +268,7 @@ func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 	return gone
 }
 
-// Updated is Learn for a ship update.
+// Updated works as Learn for a ship update.
 func (c *Conversation) Updated(s Side, m *msg.StateUpdate) {
 	if s == Client {
 		c.Owns(m.Object)

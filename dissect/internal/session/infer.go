@@ -14,14 +14,14 @@ import (
 // species that fit all of its subsystem blocks so far, under each dialect's
 // rule.
 type guess struct {
-	alive  [3]uint64 // by dialect, a bit for each fitting species
-	blocks int       // fitting blocks
-	starts uint64    // a bit for each start index seen
-	resets int       // times that no species was left
+	alive  [3]uint64 // indexed by dialect, with a bit for each fitting species
+	blocks int       // number of fitting blocks
+	starts uint64    // bit set of the start indices seen
+	resets int       // how often no species was left
 }
 
-// Limits for accepting and abandoning a guess. Blocks of an undamaged ship hold
-// little more than lengths, and a single block fits many lists.
+// Limits for accepting and abandoning a guess. Blocks of an undamaged ship
+// contain little more than lengths, and a single block fits many lists.
 const (
 	enoughBlocks = 3  // blocks that fit only one list
 	enoughStarts = 2  // different start indices
@@ -42,9 +42,9 @@ func allSpecies() (set uint64) {
 	return set
 }
 
-// Infer takes a subsystem block of a ship of unknown class. fits reports
-// whether a class reads the block to its end in a dialect. When only one list
-// is left, Infer sets the class and returns it with the evidence.
+// Infer takes a subsystem block of a ship of unknown class. The function fits
+// reports whether a class reads the block to its end in a dialect. When only
+// one list is left, Infer sets the class and returns it with the evidence.
 func (c *Conversation) Infer(s Side, id wire.ObjectID, start uint8, fits func(*ship.Class, decode.Dialect) bool) (class *ship.Class, why string) {
 	if s != Host || c.game == nil {
 		return nil, ""
@@ -118,7 +118,7 @@ func (c *Conversation) InferByHash(s Side, id wire.ObjectID, hash uint16, known 
 			return nil, ""
 		}
 		if ok && have != known {
-			known = nil // several classes send it: it is no evidence
+			known = nil // several classes have it, so it is no evidence
 		}
 		if g.hashes == nil {
 			g.hashes = map[uint16]*ship.Class{}

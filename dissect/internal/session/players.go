@@ -16,12 +16,12 @@ type Player struct {
 	Index int              // in order of first appearance in the game, from 0
 	Name  wire.Untrusted   // as last written by the player, "" if unknown
 	Names []wire.Untrusted // all names so far, oldest first, at most maxNames
-	ID    uint8            // network id, assigned by the host or else used by the client; 0 if unknown
+	ID    uint8            // network id, assigned by the host or else used by the client. 0 if unknown.
 	Slot  int              // -1 if unknown
 	Team  int              // -1 if unknown
 	Addr  netip.AddrPort   // invalid if only the host's messages mention the player
 
-	left bool // the connection has ended; the player may return
+	left bool // the connection has ended, and the player may return
 }
 
 // maxNames is the maximum number of stored names of a player.
@@ -47,7 +47,7 @@ func (p *Player) rename(name wire.Untrusted) {
 	}
 }
 
-// A roster holds the players of a game.
+// A roster has the players of a game.
 type roster struct {
 	players []*Player
 	byID    [256]*Player // current owner of the network id
@@ -69,7 +69,7 @@ func (r *roster) Player(by decode.Number, n int64) *Player {
 // Players returns all players so far, by index.
 func (r *roster) Players() []*Player { return r.players }
 
-// enrol adds a player; nil if there are too many.
+// enrol adds a player. It returns nil if there are too many.
 func (r *roster) enrol(addr netip.AddrPort) *Player {
 	if len(r.players) >= r.limit {
 		return nil
@@ -199,8 +199,8 @@ func (c *Conversation) client() netip.AddrPort {
 	return client
 }
 
-// seated records the client's slot. Settings are certain evidence; objects of
-// its own count only without them.
+// seated records the client's slot. Settings are certain evidence; its objects
+// count only without them.
 func (c *Conversation) seated(slot int, sure bool) {
 	if c.slot >= 0 && !sure {
 		return
@@ -212,7 +212,7 @@ func (c *Conversation) seated(slot int, sure bool) {
 }
 
 // identity learns names. A client's message names the client, whatever its
-// number. The stock host repeats all names to all clients; the OpenBC server
+// number. The stock host repeats all names to all clients. The OpenBC server
 // returns each client's own message.
 func (c *Conversation) identity(s Side, m *transport.Identity) {
 	name := clip(wire.WideText(m.Name))
@@ -225,7 +225,7 @@ func (c *Conversation) identity(s Side, m *transport.Identity) {
 	}
 	own := c.player
 	if own != nil && own.Name == name {
-		return // the client's own name returns
+		return // the client's name is sent back
 	}
 	if c.Dialect(Host) == decode.OpenBC || c.given && m.ID == c.id {
 		if own == nil || own.Name == "" {
@@ -234,7 +234,7 @@ func (c *Conversation) identity(s Side, m *transport.Identity) {
 		return
 	}
 	if m.ID <= transport.HostPeer || !transport.PlausiblePeer(m.ID) {
-		return // not a player's
+		return // it is not a player's
 	}
 	p := c.game.byID[m.ID]
 	if p == nil {

@@ -1,4 +1,4 @@
-// Package session holds the state for decoding: conversations with their host
+// Package session has the state for decoding: conversations with their host
 // side, the dialect of each sender, the messages seen so far, and the objects,
 // players and positions known from messages.
 //
@@ -67,7 +67,7 @@ type Table struct {
 	// Conversations by port, to find most of them without the map.
 	recent [256]*Conversation
 	all    []*Conversation
-	used   []uint64 // last use of each of all, as a number of uses
+	used   []uint64 // last use of each of all, as a count of uses
 
 	games     map[netip.AddrPort]*Game
 	gameOrder []*Game // least recently used first
