@@ -219,8 +219,8 @@ func TestListIsRead(t *testing.T) {
 	}
 }
 
-// The place of each field is that of its bytes in the message, whether that came
-// in one piece or in fragments.
+// The position of each field is the position of its bytes in the message,
+// whether the message came in one piece or in fragments.
 func TestPlaces(t *testing.T) {
 	checked := 0
 	paths := slices.Concat(fixtures.Glob(t, "captures/*.pcap"), fixtures.Glob(t, "captures/*.pcap.gz"))
@@ -457,7 +457,8 @@ func TestGoTo(t *testing.T) {
 	line(t, m, "a frame is a number")
 }
 
-// Fields close and open, and the bytes of a closed group are those of its fields.
+// Fields close and open, and the bytes of a closed group are the bytes of its
+// fields.
 func TestFields(t *testing.T) {
 	m := opened(t, scanner(t, "stock_client.pcap"), 100, 40)
 	press(m, "YStateUpdate.subsystems", "enter", "2")
@@ -656,8 +657,8 @@ func TestMemory(t *testing.T) {
 	if m.count() != total {
 		t.Fatalf("%d rows", m.count())
 	}
-	// A bit for each message and a mark for every 1024; a growing slice has room for a
-	// quarter more.
+	// There is a bit for each message and a mark for every 1024. A growing
+	// slice has room for a quarter more.
 	const most = (total/8 + total/64) * 5 / 4
 	if n := 8*cap(m.index.bits) + 16*cap(m.index.waypoints); n > most+4096 {
 		t.Errorf("the index of %d messages has %d bytes, more than %d", total, n, most)

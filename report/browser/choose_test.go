@@ -106,7 +106,8 @@ func TestFieldUnderCursor(t *testing.T) {
 	}
 }
 
-// fieldName tells fields of one kind of message from those of others.
+// fieldName distinguishes the fields of one kind of message from the fields of
+// others.
 func fieldName(p *part, r *dissect.Record) string {
 	if r.Spec == nil {
 		return kindOf(r) + "/" + p.path
@@ -130,7 +131,7 @@ func TestFieldAsFilter(t *testing.T) {
 	if m.count() == 0 {
 		t.Error("nothing matches")
 	}
-	press(m, "1", "=") // on the first row, which is no field
+	press(m, "1", "=") // on the first row, which is not a field
 	m.pick(0)
 	if press(m, "esc", "="); m.Input.Value() != "name == Chat" {
 		t.Errorf("%q", m.Input.Value())
@@ -159,7 +160,7 @@ func TestColumns(t *testing.T) {
 		t.Error(row)
 	}
 	fits(t, m, 120, 40, false)
-	fits(t, m, 30, 20, false) // there is no room for it
+	fits(t, m, 30, 20, false) // the line has no room for it
 	send(m, tea.WindowSizeMsg{Width: 120, Height: 40})
 	press(m, "C")
 	lacks(t, m, "<")
@@ -178,8 +179,8 @@ func TestColumns(t *testing.T) {
 // sinkFrame returns the frame at hand as the list has it.
 func (m *model) sinkFrame() string { return fmt.Sprintf("%5d", m.frame()) }
 
-// Marks and notes are kept at once, shown, found and listed, and those of earlier
-// are there again.
+// Marks and notes are saved without delay, shown, found and listed. Marks of
+// earlier sessions are loaded.
 func TestMarks(t *testing.T) {
 	o := scanner(t, "stock_client.pcap")
 	var kept []Mark
@@ -247,7 +248,7 @@ func TestNoMarks(t *testing.T) {
 	line(t, m, "there is no message")
 }
 
-// w saves the frames of the list, those of fragments included.
+// The key w saves the frames of the list, including those with fragments.
 func TestSave(t *testing.T) {
 	o := scanner(t, "stock_client.pcap")
 	var name string

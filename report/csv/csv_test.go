@@ -76,7 +76,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A key that can be compared but has no value of its own is no column.
+// A key that can be compared but has no value cannot be a column.
 func TestCheck(t *testing.T) {
 	names := []string{"Chat", "frame", "position", "forward", "text"}
 	for _, name := range []string{"frame", "text", "forward[2]", "StateUpdate.position[2]", "error.reason", "chat.text", "position.x", "fields.text"} {
@@ -91,11 +91,11 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A path through a list is that of the field in every element.
+// A path through a list means the field in every element.
 func TestLists(t *testing.T) {
 	var out strings.Builder
 	s := New(&out, []string{"updates.score"}, Form{}, ndjson.Options{})
-	// Player 3 killed player 2; player 4 got 200 points.
+	// Player 3 killed player 2, and player 4 got 200 points.
 	if err := s.Record(record(t, 1, "360300000002000000901a000002000000030000000204000000c80000000500000064000000")); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// Records without any of the values make no row; the header is always there.
+// Records without any of the values have no row. The header is always written.
 func TestNothing(t *testing.T) {
 	var out strings.Builder
 	s := New(&out, []string{"Chat.text"}, Form{}, ndjson.Options{})
@@ -152,8 +152,8 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// Text from the network neither reaches a terminal as it is nor becomes a
-// formula; numbers are left alone.
+// Text from the network is escaped for a terminal and cannot become a formula.
+// Numbers are not changed.
 func TestHostileText(t *testing.T) {
 	for text, want := range map[string]string{
 		"=1+1":             "'=1+1",

@@ -58,8 +58,8 @@ func values(tb testing.TB, raw json.RawMessage, steps []string) (all []json.RawM
 	return all, inList
 }
 
-// cellOf returns the cell that a column has of a line, as docs/json.md has it;
-// ok is false if the line does not tell.
+// cellOf returns the cell of a column for a line of JSON, as docs/json.md
+// defines it. If the line does not contain the value, ok is false.
 func cellOf(tb testing.TB, line map[string]json.RawMessage, steps []string) (cell string, ok bool) {
 	tb.Helper()
 	first := steps[:1]
@@ -94,8 +94,8 @@ func cellOf(tb testing.TB, line map[string]json.RawMessage, steps []string) (cel
 	return report.Escape(text), true
 }
 
-// parts returns the values of a line by their keys, and those of its fields by
-// their paths.
+// parts returns the values of a line by key, and the values of its fields by
+// path.
 func parts(tb testing.TB, line []byte) map[string]json.RawMessage {
 	tb.Helper()
 	var all, fields map[string]json.RawMessage

@@ -100,7 +100,7 @@ var (
 	began = time.Date(2002, 3, 1, 20, 0, 0, 0, time.UTC)
 )
 
-// from gives the dashboard a game message in a datagram of its own.
+// from passes a game message in its own datagram to the dashboard.
 func (p *tape) from(src, dst netip.AddrPort, r dissect.Record) {
 	p.number++
 	r.Datagram = &dissect.Datagram{Number: p.number, Time: p.at, Src: src, Dst: dst, Payload: make([]byte, 20), Full: 20}
@@ -253,7 +253,7 @@ func TestLinksAndShips(t *testing.T) {
 	lineWith(t, screen(m, 80, 24), "▸Opcodes by rate")
 }
 
-// The counts are those of battle_mix.truth.json.
+// The expected counts are in battle_mix.truth.json.
 func TestCapture(t *testing.T) {
 	d := New(Options{Title: "battle_mix.pcap.gz"})
 	play(t, d, "battle_mix.pcap.gz")
@@ -613,7 +613,7 @@ func TestPacer(t *testing.T) {
 	check("after the end", took(time.Minute), 0)
 }
 
-// With a pacer, pause and speed are those of the recording.
+// With a pacer, pause and speed control the recording.
 func TestPace(t *testing.T) {
 	c := &tester{t: time.Unix(1000, 0)}
 	p := NewPacer(1, c.now, c.sleep)

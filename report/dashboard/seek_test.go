@@ -64,7 +64,7 @@ func TestSeek(t *testing.T) {
 	r.seconds(c, 20)
 	at(20, "00:00:20")
 
-	// Ahead nothing is waited for, and nothing is left out.
+	// Moving forwards does not wait, and skips no record.
 	press(m, "right")
 	before := c.now()
 	r.read(func() bool { return r.next == 30 })
@@ -103,7 +103,7 @@ func TestSeek(t *testing.T) {
 	r.seconds(c, 1)
 	at(1, "00:00:01")
 
-	// At its end, too.
+	// It also works at the end of the recording.
 	press(m, "t", "2:00", "enter")
 	r.seconds(c, 5)
 	_ = d.Close()

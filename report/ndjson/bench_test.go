@@ -66,7 +66,8 @@ func message(tb testing.TB, payload string) *dissect.Record {
 	return r
 }
 
-// Two ship updates: a client's of its own ship, and a host's with subsystems.
+// Two ship updates: one of a client for its ship, and one of a host with
+// subsystems.
 const (
 	ownShip   = "1cffffff3f0080e1419d0000b042000084c2000092c22137fb0b684630bb5e000001cc02cc04cc"
 	otherShip = "1cffff0340000026423d0000c8420000a0c10000b04066007f0000007f544902ff64f0c080e0ff7f7d"

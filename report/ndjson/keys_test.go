@@ -28,11 +28,12 @@ import (
 // the messages.
 type lineChecker struct {
 	keys   map[string]bool              // those that came
-	fields map[string]map[string]string // of each message by name, path and type
-	types  map[string]string            // of each path in a line, in any message
+	fields map[string]map[string]string // fields of each message by name, path and type
+	types  map[string]string            // types of each path in a line, in any message
 }
 
-// jsonType names the type of a value: of arrays, that of their elements.
+// jsonType returns the name of a value's type. For an array it is the type of
+// the elements.
 func jsonType(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -53,7 +54,7 @@ func jsonType(v any) string {
 	}
 }
 
-// same reports whether two types are the same as far as they are known.
+// same reports whether two types are equal as far as they are known.
 func same(a, b string) bool {
 	const open = "array of anything"
 	return a == b || a == open && strings.HasPrefix(b, "array of ") || b == open && strings.HasPrefix(a, "array of ")
@@ -274,8 +275,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// readCapture takes a capture through a pipeline. Captures that end too early
-// are captures, too.
+// readCapture passes a capture through a pipeline. A capture may end too early.
 func readCapture(path string, emit func(*dissect.Record) error) error {
 	src, err := capture.Open(path, nil)
 	if err != nil {

@@ -54,7 +54,7 @@ func parseCaptures(t *testing.T, most int, patterns ...string) {
 				case bytes.Equal(got, want):
 					same++
 				case r.Transport.Type == transport.Acknowledge && bits.OnesCount8(got[3]^want[3]) == 1 && got[3]^want[3] == 0x80:
-					ackFlags++ // of OpenBC's test clients, without known meaning
+					ackFlags++ // from OpenBC's test clients, with unknown meaning
 				case bytes.Contains(text, []byte(":null")) && len(got) == len(want):
 					notNumbers++ // the bits of a NaN
 				default:
@@ -115,8 +115,8 @@ func TestParseSamples(t *testing.T) {
 	}
 }
 
-// Lines that people write and change; the bytes are laid out by hand after
-// docs/opcodes.md.
+// Lines that people write or change. The expected bytes were written by hand
+// from docs/opcodes.md.
 func TestParseWritten(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{`{"name":"Chat","fields":{"sender":2,"text":"hi"}}`, "2c 02000000 0200 6869"},

@@ -93,7 +93,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// rows reads columns back; the script's reader is tested in a browser.
+// rows decodes columns. The script's decoder is tested in a browser.
 type rows struct {
 	t *testing.T
 	p []byte

@@ -224,7 +224,7 @@ func (v *shownFields) Field(f *decode.Field) {
 	v.fields = append(v.fields, Field{Path: v.path.join(f.Name), Kind: f.Kind.String(), Doc: f.Doc})
 }
 
-// A message that is taken in place of another one says so.
+// An entry tells which other message it replaces.
 func TestInstead(t *testing.T) {
 	c, err := msg.Catalog().With(&decode.Spec{Code: 0x2C, Name: "Emote"}, &decode.Spec{Code: 0xCD, Name: "Own"})
 	if err != nil {

@@ -41,7 +41,7 @@ func TestDiff(t *testing.T) {
 			row = strings.Join(strings.Fields(line), " ")
 		}
 	}
-	// Cady2 of the first capture sent 31 messages (as the log has it, too).
+	// Cady2 of the first capture sent 31 messages, as the log also shows.
 	p := r.Pairs[1].Ways[0]
 	if p.Equal+p.Differ+p.OnlyA != 31 {
 		t.Errorf("%+v", p)

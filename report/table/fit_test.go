@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFittedInColour draws a table with painted cells at every width: but for the
-// colour it is the table without, and no line is wider than the terminal.
+// TestFittedInColour draws a table with coloured cells at every width. Without
+// the colour it equals the plain table, and no line is wider than the terminal.
 func TestFittedInColour(t *testing.T) {
 	t.Parallel()
 	painted := newTheme(true)

@@ -74,8 +74,8 @@ func TestNetwork(t *testing.T) {
 	if err := Network(&out, measured("\x1b[2J", "Akira \u202e"), o); err != nil {
 		t.Fatal(err)
 	}
-	// The median of two is the shorter one. 20 ms is in the range from 19
-	// to 20 times 2^20 ns, with the middle 20.45 ms; 40 ms was the longest.
+	// The median of two values is the shorter one. 20 ms is in the range from
+	// 19 to 20 times 2^20 ns, whose middle is 20.45 ms. The longest is 40 ms.
 	want := `Connections
   \x1b[2J: fair, round trip 20 ms, 1 lost, 1 resent (33%)
 

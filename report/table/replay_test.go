@@ -46,7 +46,8 @@ func TestReplayCutsTexts(t *testing.T) {
 	}
 }
 
-// Causes and findings come before the counts; the differences are only in the long form.
+// Causes and findings come before the counts. The differences are only in the
+// long form.
 func TestReplayCauses(t *testing.T) {
 	chat := &result.Row{Name: "Chat", Missing: 3}
 	r := &result.Report{

@@ -92,7 +92,8 @@ func TestSessionFold(t *testing.T) {
 	}
 }
 
-// Several matches begin with their list; one in which nobody flew is short.
+// The report of several matches begins with their list. A match without any
+// flight has a short report.
 func TestSessionSeveral(t *testing.T) {
 	team := 1
 	all := []*match.Match{

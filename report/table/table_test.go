@@ -343,7 +343,7 @@ func TestLine(t *testing.T) {
 			name: "a name that is cut between wide characters",
 			r: func() *dissect.Record {
 				r := message(t, chat)
-				r.Client = "你好世界你好世界" // 16 columns; 6 characters and the ellipsis are 13
+				r.Client = "你好世界你好世界" // 16 columns: 6 characters and the ellipsis take 13
 				return r
 			},
 			want: `    12    0.153 你好世界你好… → host  Chat               你好世界你好世界  "hello"`,

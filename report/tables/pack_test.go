@@ -8,7 +8,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// A packed file has the rows of its parts, and those of an unwanted capture go.
+// A packed file has the rows of its parts, except the rows of an unwanted
+// capture.
 func TestPack(t *testing.T) {
 	for _, asCSV := range []bool{false, true} {
 		one, _ := write(t, "stock_client.pcap", asCSV)

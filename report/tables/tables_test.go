@@ -183,7 +183,7 @@ func (r *reader) value(row [][]parquet.Value, column string) parquet.Value {
 	return row[r.columns[column]][0]
 }
 
-// The counts that a reader of the tables makes are those of stats.
+// Counts computed from the tables equal the counts of stats.
 func TestCounts(t *testing.T) {
 	for _, name := range fixtures.Glob(t, "captures/*.pcap*") {
 		if strings.HasSuffix(name, ".json") || strings.Contains(name, "battle_mix.") { // TestStable reads that

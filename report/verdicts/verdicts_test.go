@@ -26,8 +26,8 @@ import (
 
 const hostile = "\x1b[2J</pre><script>alert(1)</script>\x00\u202e\uFFFE # ok\nnot ok 9 \"&"
 
-// results is a report with every verdict, and with text from somebody who wants
-// to be seen.
+// results is a report with every verdict, and with hostile text from the
+// network.
 func results(t *testing.T) *suite.Report {
 	t.Helper()
 	cases, unknown := suite.Select([]string{"Q-1", "T-2", "T-13", "J-14", "R-07"})
@@ -48,7 +48,7 @@ func results(t *testing.T) *suite.Report {
 }
 
 // The elements and attributes that the schema of Surefire's reports allows, in
-// its order; a + marks those that must be there.
+// order. A + marks required ones.
 var surefire = map[string]struct {
 	attributes []string
 	children   []string

@@ -31,8 +31,8 @@ func captures(tb testing.TB) (names []string) {
 	return names
 }
 
-// most is the number of frames that these tests look at; the system tests look at
-// all.
+// most is the number of frames that these tests check. The system tests check
+// all frames.
 const most = 400
 
 // annotate calls each with the trailers and comments of a capture, put behind the
@@ -202,7 +202,7 @@ func TestHostileText(t *testing.T) {
 // Fields without room are counted, and the rest can be read.
 func TestLimit(t *testing.T) {
 	clear := chat(250, strings.Repeat("0123456789", 20))
-	for i := range 250 { // so that no text is the same as another
+	for i := range 250 { // makes all texts different
 		copy(clear[2+210*i+10:], strconv.Itoa(1e6+i))
 	}
 	trailer, comment := one(t, 0, clear)
@@ -218,7 +218,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// The payload of a datagram in IP fragments is a data source of its own.
+// The payload of a datagram in IP fragments is a separate data source.
 func TestFragments(t *testing.T) {
 	clear := chat(2, "hello")
 	trailer, _ := one(t, -1, clear)
@@ -262,7 +262,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Frame numbers are those of the new capture.
+// Frame numbers refer to the new capture.
 func TestFrameNumbers(t *testing.T) {
 	n := 0
 	annotate(t, "stock_client.pcap", Options{Frame: func(n int) int { return n / 2 * 2 }}, func(_ *dissect.Datagram, frame []byte, _ string) {

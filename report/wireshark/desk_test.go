@@ -14,7 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// engineFile is the engine's name beside the plugin.
+// engineFile is the name of the engine's file in the folder of the plugin.
 const engineFile = "bcdissect-engine.so"
 
 // shared is the folder of the program and the engine, which are built once for all
@@ -59,11 +59,11 @@ type desk struct {
 	plugin  string
 }
 
-// nobody is the user that tshark runs as in place of root: as root it ignores Lua
-// files without a word.
+// nobody is the user that replaces root to run tshark. As root, tshark silently
+// ignores Lua files.
 const nobody = "65534"
 
-// newEngineDesk returns a desk whose plugin finds the engine beside it.
+// newEngineDesk returns a desk whose plugin finds the engine in its folder.
 func newEngineDesk(tb testing.TB) *desk {
 	tb.Helper()
 	d := newDesk(tb)
@@ -126,7 +126,8 @@ func (d *desk) command(plugin bool, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// passed reports how tshark ended: a capture that is cut short is no fault.
+// passed returns an error if tshark failed. A capture that is cut short is not
+// a failure.
 func passed(err error, said string) error {
 	if err != nil && !strings.Contains(said, "cut short") || strings.Contains(said, "Lua") {
 		return errors.Join(err, errors.New(said))

@@ -24,7 +24,7 @@ type item struct {
 	from, to int
 	children []item
 
-	label, bytes string // that tshark shows, bytes in hexadecimal
+	label, bytes string // value that tshark shows, bytes in hexadecimal
 }
 
 // fields is the table of the plugin.

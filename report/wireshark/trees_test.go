@@ -43,7 +43,7 @@ func (d *desk) trees(tb testing.TB, each func(number int, items []item), args ..
 	}()
 	defer out.Close()
 	number, inside := 0, false
-	open := [][]item{nil} // of each level
+	open := [][]item{nil} // indexes of each level
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
@@ -85,7 +85,7 @@ func attribute(line []byte, key string) string {
 	return string(value)
 }
 
-// normal makes values of tshark's items those of [parse].
+// normal converts values of tshark's items to the form of [parse].
 func normal(tb testing.TB, items []item) []item {
 	tb.Helper()
 	var all []item
@@ -122,9 +122,10 @@ func normal(tb testing.TB, items []item) []item {
 	return all
 }
 
-// tshark shows every field of every message as JSON has it, of annotated captures
-// without the engine and of raw ones with it. What people see of the raw ones, and the
-// bytes that belong to it, are those of read -V.
+// tshark shows the same fields of every message as JSON, both for annotated
+// captures without the engine and for unannotated captures with it. For
+// unannotated captures, the shown text and the bytes that belong to it equal
+// the output of read -V.
 func TestTsharkTrees(t *testing.T) {
 	t.Run("annotated", func(t *testing.T) { agree(t, newDesk(t), true) })
 	t.Run("raw", func(t *testing.T) { agree(t, newEngineDesk(t), false) })
@@ -204,7 +205,7 @@ func agree(t *testing.T, d *desk, annotated bool) {
 				}
 				n++
 				if m := want[frame]; clear && len(m) == 1 && slices.Contains(m[0], "kind=gamespy") {
-					return // its text was deciphered, too, and is nothing but noise
+					return // its text was also deciphered and is only noise
 				}
 				compare(t, frame, messages(items), want[frame])
 				places(t, frame, items, &checked)
@@ -239,7 +240,7 @@ func renumber(all []message, shown map[string]string) {
 // A row is a field or group of a message as people see it.
 type row struct {
 	depth int
-	name  string // of the field, [0] of an element
+	name  string // path of the field, with [0] for an element
 	text  string
 	bytes string // in hexadecimal, "" if it has none
 }
@@ -353,11 +354,11 @@ func (r row) like(v row) bool {
 	}
 	text := strings.TrimSuffix(strings.TrimPrefix(v.text, `"`), `"`)
 	return r.depth == v.depth && r.name == v.name && (r.text == text || r.text == v.text || sameNamed(r.text, v.text)) &&
-		(r.bytes == v.bytes || v.bytes == "" || r.bytes == "" && strings.HasPrefix(r.text, "(")) // bits share theirs; PDML has none of vectors
+		(r.bytes == v.bytes || v.bytes == "" || r.bytes == "" && strings.HasPrefix(r.text, "(")) // bits share their byte, and PDML shows no bytes of vectors
 }
 
-// sameNamed reports whether Wireshark's form of a named value, "Multi1 (1)", says the
-// same as that of read -V, "1 (Multi1)".
+// sameNamed reports whether Wireshark's form of a named value, such as "Multi1
+// (1)", has the same meaning as the form of read -V, "1 (Multi1)".
 func sameNamed(window, v string) bool {
 	number, name, ok := strings.Cut(strings.TrimSuffix(v, ")"), " (")
 	if !ok {
@@ -400,7 +401,7 @@ func places(tb testing.TB, frame int, items []item, checked *tally) {
 		case err != nil:
 			tb.Fatalf("frame %d: %s has the bytes %q", frame, it.name, it.bytes)
 		case len(raw) == 0 || f.onParent || holds == nil:
-		case isKey(f.name) && f.form == formText || f.name == "len": // words for bytes; the length shares its bytes with flags
+		case isKey(f.name) && f.form == formText || f.name == "len": // words instead of bytes, and the length shares its bytes with flags
 		case strings.HasPrefix(f.name, "error") || strings.HasPrefix(f.name, "fragment"): // about them
 		case holds(raw, it.value):
 			checked[f.form]++
@@ -440,8 +441,8 @@ func isKey(name string) bool {
 	return keyName[name]
 }
 
-// holdsFloat reports whether bytes hold a float in one of the forms with bytes of
-// its own; it takes any for those with more than one meaning.
+// holdsFloat reports whether bytes contain a float in one of its encodings. For
+// encodings that have several meanings it accepts any float.
 func holdsFloat(raw []byte, v float64) bool {
 	switch len(raw) {
 	case 1:

@@ -395,7 +395,7 @@ func TestAnnotatedCopies(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		command []string
-		like    []string // the same for the raw capture
+		like    []string // the same command for the unannotated capture
 	}{
 		"pcap":        {[]string{"editcap", "-F", "pcap", file, copied}, []string{"editcap", raw, copied}},
 		"snap length": {[]string{"editcap", "-F", "pcap", "-s", "100", file, copied}, []string{"editcap", "-s", "100", raw, copied}},
@@ -418,8 +418,9 @@ func TestAnnotatedCopies(t *testing.T) {
 	}
 }
 
-// Two passes show what one does, also if the first one drops frames: those of the
-// second have other numbers then. Only players get their names earlier.
+// Two passes show the same as one, even if the first pass drops frames and the
+// frames of the second have other numbers. The only difference is that players
+// have names earlier.
 func TestTsharkPasses(t *testing.T) {
 	d := newEngineDesk(t)
 	names := []string{"stock_client.pcap", "lossy.pcap"}

@@ -1,5 +1,5 @@
-// Package acmitest reads recordings with a parser of somebody else's. It is a
-// module of its own so that the program does not depend on the parser.
+// Package acmitest reads recordings with a parser of another project. It is a
+// separate module, so that the program does not depend on the parser.
 package acmitest
 
 import (

@@ -42,8 +42,8 @@ func (m *faulty) View() tea.View {
 	return m.Draw([]string{"text"}, 0)
 }
 
-// A panic leaves the terminal as it was and reaches the caller of Run, which reports
-// it. Nothing else is written.
+// After a panic the terminal is restored, and the caller of Run receives the
+// panic and reports it. Nothing else is written.
 func TestPanicRestoresTerminal(t *testing.T) {
 	for _, where := range []string{"update", "view", "command"} {
 		keys, _ := io.Pipe()

@@ -1,4 +1,4 @@
-// Package browsertest opens pages in Chromium. It is a module of its own so that
+// Package browsertest opens pages in Chromium. It is a separate module, so that
 // the program does not depend on the driver.
 package browsertest
 
@@ -86,9 +86,9 @@ func start(t *testing.T) context.Context {
 	return browser.ctx
 }
 
-// open writes a page, opens it in a tab of its own, and waits until it is
-// ready. When the test ends, the page must have asked for nothing but itself, and
-// have complained of nothing.
+// open writes a page, opens it in a new tab, and waits until it is ready. The
+// test fails if the page has requested anything else, or has logged an error,
+// by the end of the test.
 func open(t *testing.T, all []*match.Match, hash string, width, height int) *tab {
 	t.Helper()
 	return openWith(t, all, match.Evenings{Captures: []string{"evening.pcap"}}, hash, width, height)

@@ -105,7 +105,7 @@ func (b browserStandIn) address(t *testing.T) string {
 // A homePage is the page of the program in a tab.
 type homePage struct {
 	*visit
-	folder string // of recordings
+	folder string // folder of recordings
 	said   *syncBuffer
 	end    func() error
 }
@@ -163,8 +163,8 @@ func (p *homePage) enter(id, text string) {
 	p.do(chromedp.KeyEvent(text), chromedp.KeyEvent(kb.Enter))
 }
 
-// shown holds when the page for captures shows a match; atHome when the page of the
-// program is there again.
+// shown is true when the page for captures shows a match. atHome is true when
+// the page of the program is shown again.
 const (
 	shown  = `location.pathname === "/view/" && "shown" in document.documentElement.dataset`
 	atHome = `location.pathname === "/" && "ready" in document.documentElement.dataset`

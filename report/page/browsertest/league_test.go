@@ -152,7 +152,8 @@ func TestLeagueThousand(t *testing.T) {
 	if os.Getenv("BCDISSECT_LONG") != "" && (busy > 2*1000 || clock > 4*1000) {
 		t.Errorf("%d matches took %.0f ms of processor time, %.0f ms by the clock", n, busy, clock)
 	}
-	// The search keeps those of a player, and the order of the column stays complete.
+	// The search shows the matches of a player, and the order of the column
+	// stays complete.
 	eval[chromedp.Void](p, `(() => { const s = document.querySelector("input[type=search]"); s.value = "Ann 7 "; s.dispatchEvent(new Event("input")); })()`)
 	if got := eval[int](p, shown); got != n/25 {
 		t.Errorf("the search keeps %d matches, not %d", got, n/25)

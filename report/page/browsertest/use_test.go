@@ -19,7 +19,8 @@ import (
 )
 
 // duel is a minute of two ships that are far apart. Ann flies along the x axis
-// and is cloaked from 20 to 40 seconds; Ben stands still and is lost at the end.
+// and is cloaked from 20 to 40 seconds. Ben does not move and is lost at the
+// end.
 func duel() []*match.Match {
 	m := &match.Match{
 		End: 60, Map: "Duel", Vantage: match.VantageHost,
@@ -90,7 +91,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestCloak shows a ship faintly while it is cloaked, and says so.
+// TestCloak checks that a cloaked ship is drawn faintly and labelled as
+// cloaked.
 func TestCloak(t *testing.T) {
 	p := open(t, duel(), "#t=15", 1280, 800)
 	p.do(chromedp.Click(chromedp.CSS(`.roster button`)))

@@ -264,8 +264,8 @@ func TestWebContrast(t *testing.T) {
 	check("refusal")
 }
 
-// TestWebSelect chooses a message and one of its fields: the bytes of the field
-// are marked, and they are those of the field.
+// TestWebSelect chooses a message and one of its fields, and checks that
+// exactly the bytes of the field are highlighted.
 func TestWebSelect(t *testing.T) {
 	v := visitSite(t, 1440, 900)
 	v.drop(fixture("battle_mix.pcap.gz"))
@@ -333,7 +333,8 @@ func TestWebLinks(t *testing.T) {
 	}
 }
 
-// TestWebSave compares every file that the page saves with that of the program.
+// TestWebSave compares every file that the page saves with the file of the
+// program.
 func TestWebSave(t *testing.T) {
 	folder := t.TempDir()
 	v := visitSite(t, 1440, 900)
@@ -716,7 +717,7 @@ func TestWebPhone(t *testing.T) {
 // was given.
 func TestWebProgram(t *testing.T) {
 	cmd := exec.Command(binary(), "web", fixture("stock_client.pcap"))
-	cmd.Env = append(os.Environ(), "PATH="+t.TempDir()) // in which there is no browser
+	cmd.Env = append(os.Environ(), "PATH="+t.TempDir()) // a folder without a browser
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/screen"
 )
 
-// A desktop is wine's Explorer with the folder of the program for Windows on a screen
-// of its own.
+// A desktop is wine's Explorer on its own screen, with the folder of the
+// program for Windows.
 type desktop struct {
 	t      *testing.T
 	folder string // as this system names it
@@ -62,7 +62,7 @@ func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
 
 // run runs a program on the desktop, and returns what it prints.
 func (d *desktop) run(name string, args ...string) string {
-	out, _ := exec.Command(name, args...).Output() // what it prints tells more than its status
+	out, _ := exec.Command(name, args...).Output() // the output is more useful than the exit status
 	return strings.TrimSpace(string(out))
 }
 
