@@ -10,12 +10,12 @@ import (
 
 // Limits that keep the alignment linear.
 const (
-	maxCells   = 1 << 18 // pairs of messages that are compared where nothing in the gap is unique
-	deepest    = 8       // gaps within gaps
-	mostMoved  = 256     // messages between the places of one whose ids are the same
-	mostEqual  = 16      // the same if it has equals
-	mostGap    = 64      // messages of a gap among which a changed one is looked for
-	leastAlike = 2       // a changed message has this part of its bytes in common: a half
+	maxCells   = 1 << 18 // pairs of messages that are compared in a gap without unique messages
+	deepest    = 8       // depth of gaps within gaps
+	mostMoved  = 256     // how far apart messages with equal ids may be, in messages
+	mostEqual  = 16      // the same if other messages are equal
+	mostGap    = 64      // size of a gap in which changed messages are searched for
+	leastAlike = 2       // a changed message must have 1/leastAlike of its bytes in common
 )
 
 // A match is a pair of messages, by their indices.
@@ -28,18 +28,18 @@ type match struct {
 type aligner struct {
 	ca, cb *Capture
 	a, b   []item
-	exact  bool  // ids count
-	header uint8 // flags that count
+	exact  bool  // ids must be equal
+	header uint8 // flags that are compared
 	toB    []int
 	toA    []int
-	times  [2]map[uint64]int // how often each side holds the bytes of messages without numbers
+	times  [2]map[uint64]int // how often each side has the bytes of messages without numbers
 	out    []match
 }
 
 const unpaired = -1
 
-// alignWay returns the pairs in the order of a. As many messages with equal contents
-// have a counterpart as both sides hold, wherever they are.
+// alignWay returns the pairs in the order of a. Of messages with equal
+// contents, as many have a counterpart as both sides have, wherever they are.
 func alignWay(ca, cb *Capture, a, b []item) []match {
 	l := &aligner{ca: ca, cb: cb, a: a, b: b, toB: make([]int, len(a)), toA: make([]int, len(b))}
 	for i := range l.toB {
@@ -49,7 +49,7 @@ func alignWay(ca, cb *Capture, a, b []item) []match {
 		l.toA[i] = unpaired
 	}
 	headers := uint8(flagReliable | flagPriority)
-	if ca.Bare || cb.Bare { // a log does not tell
+	if ca.Bare || cb.Bare { // logs do not contain them
 		headers = 0
 	}
 	for _, pass := range [...]struct {
@@ -74,13 +74,15 @@ func alignWay(ca, cb *Capture, a, b []item) []match {
 	return l.out
 }
 
-// digest returns the digest that tells equal messages. Retransmissions without
-// their originals have another: their place tells nothing.
+// digest returns the digest by which messages are compared. Retransmissions
+// without their originals have a different one, since their place has no
+// meaning.
 func (l *aligner) digest(it *item) uint64 {
 	return l.contents(it) ^ uint64(it.flags&flagResent)
 }
 
-// contents returns the digest of the contents, with the flags that count.
+// contents returns the digest of the contents, including the flags that are
+// compared.
 func (l *aligner) contents(it *item) uint64 {
 	d := uint64(it.flags & l.header)
 	if l.exact {
@@ -95,8 +97,8 @@ func (l *aligner) same(i, j int) bool {
 
 func (l *aligner) pair(i, j int) { l.toB[i], l.toA[j] = j, i }
 
-// gap aligns a gap: its common beginning and end, then messages that are unique
-// in it, then the messages between those.
+// gap aligns a gap. It first pairs its common beginning and end, then the
+// messages that are unique in it, and then the messages between those.
 func (l *aligner) gap(a, aEnd, b, bEnd, depth int) {
 	for a < aEnd && b < bEnd && l.same(a, b) {
 		l.pair(a, b)
@@ -127,8 +129,8 @@ func (l *aligner) gap(a, aEnd, b, bEnd, depth int) {
 	}
 }
 
-// unique returns the pairs of messages that each side has once, as far as they
-// are in the same order.
+// unique returns the pairs of messages that each side has exactly once, as far
+// as they are in the same order.
 func (l *aligner) unique(a, aEnd, b, bEnd int) []match {
 	type where struct{ a, b, inA, inB int }
 	seen := make(map[uint64]*where, aEnd-a)
@@ -157,8 +159,8 @@ func (l *aligner) unique(a, aEnd, b, bEnd int) []match {
 	return rising(found)
 }
 
-// rising returns the longest part of some pairs in which the indices of b rise.
-// Those of a rise already.
+// rising returns the longest subsequence of pairs in which the indices of b
+// rise. The indices of a already rise.
 func rising(all []match) []match {
 	pairs := make([]align.Pair, len(all))
 	for i, m := range all {
@@ -171,7 +173,7 @@ func rising(all []match) []match {
 	return out
 }
 
-// lay aligns messages where none is unique, unless they are too many.
+// lay aligns messages if none is unique, unless there are too many.
 func (l *aligner) lay(a, aEnd, b, bEnd int) {
 	x, atX := l.elements(l.a, l.toB, a, aEnd)
 	y, atY := l.elements(l.b, l.toA, b, bEnd)
@@ -188,7 +190,8 @@ func (l *aligner) lay(a, aEnd, b, bEnd int) {
 	}
 }
 
-// elements returns the messages of a gap that have no counterpart, and their places.
+// elements returns the messages of a gap without a counterpart, and their
+// places.
 func (l *aligner) elements(all []item, to []int, from, end int) (list []align.Element, at []int) {
 	for i := from; i < end; i++ {
 		if to[i] == unpaired {
@@ -198,7 +201,7 @@ func (l *aligner) elements(all []item, to []int, from, end int) (list []align.El
 	return list, at
 }
 
-// chain returns the longest row of pairs in the same order.
+// chain returns the longest sequence of pairs in the same order.
 func (l *aligner) chain() []match {
 	var all []match
 	for i, j := range l.toB {
@@ -228,10 +231,11 @@ func gaps(chain []match, aEnd, bEnd int) func(yield func(gap) bool) {
 // original.
 func isResent(a, b *item) bool { return (a.flags|b.flags)&flagResent != 0 }
 
-// moved pairs messages that came in another order, and retransmissions that lack their
-// originals with the originals of the other side: each with the nearest one, as long
-// as that leaves enough for the others with equal contents. If ids count, a message
-// with the same ids that is far away may be another one.
+// moved pairs messages that came in another order. It also pairs
+// retransmissions without their originals with originals on the other side. It
+// takes the nearest one, if that leaves enough for other messages with equal
+// contents. If ids must be equal, a distant message with the same ids may be
+// another one.
 func (l *aligner) moved(chain []match) {
 	left, times := map[uint64][]int{}, map[uint64]int{}
 	for j := range l.b {
@@ -248,7 +252,7 @@ func (l *aligner) moved(chain []match) {
 			times[l.contents(&l.a[i])]++
 		}
 	}
-	n := 0 // pairs of the chain before i
+	n := 0 // number of pairs of the chain before i
 	for i := range l.a {
 		for n < len(chain) && chain[n].a < i {
 			n++
@@ -256,7 +260,7 @@ func (l *aligner) moved(chain []match) {
 		if l.toB[i] != unpaired {
 			continue
 		}
-		at := 0 // where it would be in b
+		at := 0 // its expected place in b
 		if n > 0 {
 			at = chain[n-1].b + 1
 		}
@@ -274,7 +278,7 @@ func (l *aligner) moved(chain []match) {
 	}
 }
 
-// most returns how far a message with the same ids may be away.
+// most returns the largest distance of a message with the same ids.
 func (l *aligner) most(list []int, i int) int {
 	switch {
 	case (l.a[i].flags|l.b[list[0]].flags)&flagResent != 0:
@@ -287,7 +291,7 @@ func (l *aligner) most(list []int, i int) int {
 
 func distance(j, at int) int { return max(j-at, at-j) }
 
-// changed pairs the messages of a gap that are the same but for some bytes.
+// changed pairs messages of a gap that differ in a part of their bytes.
 func (l *aligner) changed(g gap, changed map[int]bool) {
 	b := g.b
 	for i := g.a; i < g.aEnd; i++ {
@@ -311,8 +315,8 @@ func (l *aligner) changed(g gap, changed map[int]bool) {
 	}
 }
 
-// alike returns how much two messages of a kind are alike, in 1024ths; 0 if they
-// are not the same message.
+// alike returns the similarity of two messages of a kind in 1024ths, or 0 if
+// they cannot be the same message.
 func (l *aligner) alike(x, y *item) int {
 	if (x.flags|y.flags)&flagCut != 0 || l.doubled(0, x) || l.doubled(1, y) || x.kind != y.kind || x.typ != y.typ || x.op != y.op {
 		return 0
@@ -344,8 +348,8 @@ func (l *aligner) alike(x, y *item) int {
 	return same * 1024 / long
 }
 
-// doubled reports whether a message may be one that has come twice to a side: it has no
-// number, and another one has its bytes.
+// doubled reports whether a side may have received a message twice: it has no
+// number, and another one has the same bytes.
 func (l *aligner) doubled(side int, it *item) bool {
 	c, all := l.ca, l.a
 	if side == 1 {
@@ -368,13 +372,14 @@ type fate uint8
 
 const (
 	single fate = iota // without a counterpart
-	paired             // with one
-	cut                // without one, where a capture lacks the end of a datagram
+	paired             // with a counterpart
+	cut                // without a counterpart, where a capture truncated a datagram
 )
 
-// judge returns the fates of the messages of both sides, and the pairs. A cut part
-// of a datagram may have held any message of its place: messages of the other side
-// without a counterpart there are neither missing nor in another order.
+// judge returns the fates of the messages of both sides, and the pairs. A
+// truncated part of a datagram may have contained any message. Messages of the
+// other side without a counterpart in that place are therefore neither missing
+// nor in another order.
 func judge(a, b []item, matches []match) (ofA, ofB []fate, kept []match) {
 	ofA, ofB = make([]fate, len(a)), make([]fate, len(b))
 	isCut := func(it item) bool { return it.flags&flagCut != 0 }
@@ -400,8 +405,8 @@ func judge(a, b []item, matches []match) (ofA, ofB []fate, kept []match) {
 	return ofA, ofB, matches
 }
 
-// displaced finds the messages that the other side has at another place: near a
-// hole one is easily taken for another of the same contents.
+// displaced finds the messages that the other side has in another place. Near a
+// hole, a message is easily confused with another one of the same contents.
 func displaced(all []item, of []fate, others []item) {
 	held := map[uint64]bool{}
 	for i := range others {
@@ -414,7 +419,8 @@ func displaced(all []item, of []fate, others []item) {
 	}
 }
 
-// holes counts the cut messages without a counterpart before each message.
+// holes counts the truncated messages without a counterpart before each
+// message.
 func holes(all []item, of []fate) []int {
 	n := make([]int, len(all)+1)
 	for i := range all {
@@ -426,8 +432,8 @@ func holes(all []item, of []fate) []int {
 	return n
 }
 
-// excuse finds the messages that the other side may have cut: those between the
-// same pairs as a hole, from their first fragment on.
+// excuse finds the messages that may have been truncated on the other side:
+// those between the same pairs as a hole, from their first fragment on.
 func excuse(all []item, of []fate, chain []match, holes []int) {
 	before := func(i int) int {
 		n, _ := slices.BinarySearchFunc(chain, i, func(m match, i int) int { return cmp.Compare(m.a, i) })

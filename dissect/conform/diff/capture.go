@@ -1,6 +1,5 @@
-// Not part of the library: package diff compares two captures of the same
-// thing: the same match seen from two places, or the same script played to two
-// hosts.
+// Not part of the library: package diff compares two captures of the same match
+// from two places, or of the same script played on two hosts.
 //
 // Each [Capture] is a sink of records. It keeps a digest of each message and
 // the message's bytes, within limits that the report names. [Compare] finds the
@@ -28,11 +27,11 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Limits of a capture. Messages beyond them are counted and not compared.
+// Limits of a capture. Messages beyond them are counted but not compared.
 const (
 	MaxMessages      = 1 << 20
 	MaxConversations = 1024
-	maxBytes         = 48 << 20 // of all messages
+	maxBytes         = 48 << 20 // size of all messages
 	maxIDs           = 4 << 20
 )
 
@@ -41,37 +40,37 @@ type Capture struct {
 	seed  maphash.Seed
 	all   []*conversation
 	open  map[place]*conversation
-	bytes []byte // of all messages
+	bytes []byte // bytes of all messages
 	ids   []id
 	scan  scanner
 	count int
 
-	// Lengths compares texts and undecoded bytes by their length alone, as an
-	// anonymised copy needs. It is set before the first record.
+	// Lengths compares only the lengths of texts and undecoded bytes, as an
+	// anonymised copy requires. It must be set before the first record.
 	Lengths bool
 
-	Messages   int  `json:"messages"`        // that are compared
+	Messages   int  `json:"messages"`        // number of compared messages
 	Repeats    int  `json:"retransmissions"` // retransmissions
 	Acks       int  `json:"acks"`            // acknowledgements
-	Keepalives int  `json:"keepalives"`      // datagrams without contents, and names that are sent again
-	Left       int  `json:"left_out"`        // messages beyond the limits
-	Cut        int  // datagrams without their end, as a snap length leaves them
-	Undirected int  // messages from a sender that may be host or client
+	Keepalives int  `json:"keepalives"`      // datagrams without contents, and repeated names
+	Left       int  `json:"left_out"`        // number of messages beyond the limits
+	Cut        int  // number of datagrams truncated by a snap length
+	Undirected int  // messages from a sender that may be the host or a client
 	Bare       bool // the capture is a log without transport messages
 }
 
-// A place is where the datagrams of a conversation go.
+// A place identifies the conversation of a datagram.
 type place struct {
-	number int // of the pipeline, 0 for GameSpy
+	number int // number in the pipeline, 0 for GameSpy
 	low    netip.AddrPort
 	high   netip.AddrPort
 }
 
-// conversation is one connection of a client, or the queries of one asker.
+// A conversation is one connection of a client, or the queries of one address.
 type conversation struct {
 	place
 	End
-	ways  [2][]item // from the client, from the host
+	ways  [2][]item // from the client and from the host
 	begun netip.AddrPort
 	names map[uint64]bool // NameChanges that have been seen
 }
@@ -80,12 +79,12 @@ type conversation struct {
 type item struct {
 	time  int64
 	key   uint64 // digest without ids and clocks
-	exact uint64 // with ids
+	exact uint64 // digest with ids
 	frame int32
-	since int32  // frame of the first fragment, or frame
+	since int32  // frame of the first fragment, or of the message
 	num   int32  // low bits of its number
-	body  uint32 // offset
-	ids   uint32 // offset
+	body  uint32 // offset of the body
+	ids   uint32 // offset of the ids
 	size  uint16
 	idN   uint16
 	part  uint16
@@ -93,18 +92,18 @@ type item struct {
 	typ   transport.Type
 	op    decode.Opcode
 	flags uint8
-	group uint8 // of messages; their order counts within it
+	group uint8 // group of messages within which the order is compared
 }
 
 const (
 	flagReliable = 1 << iota
 	flagPriority
-	flagUnknown // the log does not tell the others
+	flagUnknown // the log does not contain the other flags
 	flagCut     // the capture lacks the end of the datagram from here on
 	flagResent  // a retransmission without its original
 )
 
-// An id is a value that has another in the other capture.
+// An id is a value that may differ in the other capture.
 type id struct {
 	domain domain
 	value  uint32
@@ -116,17 +115,17 @@ type domain uint8
 const (
 	objects domain = iota
 	addresses
-	numbers // of players, by decode.Who
+	numbers // numbers of players, by decode.Who
 )
 
-// New returns two captures without messages.
+// New returns two empty captures.
 func New() (a, b *Capture) {
 	seed := maphash.MakeSeed()
 	make1 := func() *Capture { return &Capture{seed: seed, open: map[place]*conversation{}} }
 	return make1(), make1()
 }
 
-// Conversations returns the conversations in the order of their beginnings.
+// Conversations returns the conversations in the order in which they began.
 func (c *Capture) Conversations() []*End {
 	all := make([]*End, len(c.all))
 	for i, v := range c.all {
@@ -135,7 +134,7 @@ func (c *Capture) Conversations() []*End {
 	return all
 }
 
-// Close does nothing: it is there for a sink.
+// Close does nothing. It exists so that Capture is a sink.
 func (c *Capture) Close() error { return nil }
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
@@ -166,7 +165,7 @@ func (c *Capture) Record(r *dissect.Record) error {
 		if body, ok = c.message(r, at, &it); !ok {
 			return nil
 		}
-	case dissect.KindPayload: // compares with a message of a capture
+	case dissect.KindPayload: // compared with a message of a capture
 		c.Bare, it.kind, it.typ, it.flags, body = true, dissect.KindMessage, transport.Standard, flagUnknown, r.Payload
 	case dissect.KindGameSpy, dissect.KindMalformed, dissect.KindEvicted:
 	}
@@ -202,11 +201,11 @@ func (c *Capture) Record(r *dissect.Record) error {
 // Limits of retransmissions without their originals.
 const (
 	detour   = int64(transport.Detour)
-	lookBack = 8192 // messages before a retransmission
+	lookBack = 8192 // how many messages before a retransmission are searched
 )
 
-// resent reports whether a message that came late is a retransmission: it came
-// long after the first with a higher number.
+// resent reports whether a late message is a retransmission: it came long after
+// the first message with a higher number.
 func resent(all []item, it *item) bool {
 	follows := it.time
 	for i := len(all) - 1; i >= max(0, len(all)-lookBack); i-- {
@@ -226,8 +225,9 @@ func resent(all []item, it *item) bool {
 
 func frameOf(number int) int32 { return int32(min(number, math.MaxInt32)) }
 
-// message looks at the header of a transport message. ok is false for one that
-// is no news: a retransmission, a fragment, an acknowledgement, a keepalive.
+// message handles the header of a transport message. If the message is not
+// compared, ok is false: a retransmission, a fragment, an acknowledgement or a
+// keepalive.
 func (c *Capture) message(r *dissect.Record, at *conversation, it *item) (body []byte, ok bool) {
 	h := &r.Transport
 	switch {
@@ -263,10 +263,10 @@ func (c *Capture) message(r *dissect.Record, at *conversation, it *item) (body [
 	return r.Bytes[min(h.Size, len(r.Bytes)):], true
 }
 
-// maxNames bounds the names that a conversation is remembered to have had.
+// maxNames is the maximum number of remembered names of a conversation.
 const maxNames = 256
 
-// again reports whether a NameChange has been seen. The game and OpenBC send
+// again reports whether a NameChange came before. The game and OpenBC repeat
 // them as keepalives.
 func (v *conversation) again(key uint64) bool {
 	if v.names[key] {
@@ -279,8 +279,8 @@ func (v *conversation) again(key uint64) bool {
 	return false
 }
 
-// conversation returns the conversation of a record, nil if there are too many.
-// A client that connects anew begins another.
+// conversation returns the conversation of a record, or nil if there are too
+// many. A new connect begins another conversation.
 func (c *Capture) conversation(r *dissect.Record) *conversation {
 	d := r.Datagram
 	p := place{number: r.Conversation, low: d.Src, high: d.Dst}
@@ -314,7 +314,7 @@ func (c *Capture) conversation(r *dissect.Record) *conversation {
 }
 
 // way returns the index of the direction of a record: 0 from the client, 1 from
-// the host. Where that is not known, who spoke first counts as the client.
+// the host. If the direction is unknown, the first sender counts as the client.
 func (v *conversation) way(r *dissect.Record) int {
 	from := v.Client
 	if !from.IsValid() {
@@ -340,7 +340,7 @@ func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
 	s := &c.scan
 	s.body, s.sent = append(s.body[:0], body...), body
 	s.ids, s.bits, s.record, s.depth, s.lengths = s.ids[:0], s.bits[:0], r, 0, c.Lengths
-	if c.Lengths { // Field puts the decoded values back
+	if c.Lengths { // Field appends the decoded values
 		clear(s.body)
 		if it.typ == transport.Standard && it.kind == dissect.KindMessage && len(body) > 0 {
 			s.body[0] = body[0]
@@ -360,11 +360,12 @@ func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
 	c.ids = append(c.ids, s.ids[:it.idN]...)
 }
 
-// queryID is the key of the number of the query and the part of its answer.
+// queryID is the key with the number of the query and of the part of its
+// answer.
 const queryID = "queryid"
 
-// digestGameSpy computes the digests of a text of GameSpy: of its keys, and with
-// their values. The number of the query is as good as a sequence number.
+// digestGameSpy computes the digests of a GameSpy text: of its keys, and of its
+// keys and values. The number of the query serves as sequence number.
 func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
 	keys, all := c.scan.body[:0], c.scan.bits[:0]
 	known := r.GameSpy.Kind() != gamespy.KindOther
@@ -377,7 +378,7 @@ func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
 			all = append(append(all, value.Raw()...), 0)
 		}
 	}
-	if it.flags&flagCut != 0 { // the rest is not known
+	if it.flags&flagCut != 0 { // the rest is unknown
 		all = append(all, "cut"...)
 		keys = append(keys, all...)
 	}
@@ -385,11 +386,11 @@ func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
 	c.scan.body, c.scan.bits = keys, all
 }
 
-// length returns the length of a text in the place of the text.
+// length returns the length of a text as a text.
 func length(t wire.Untrusted) wire.Untrusted { return wire.Untrusted(strconv.Itoa(len(t))) }
 
-// ownerOf returns a number for the owner of the first object in a host's message:
-// a host passes messages of different players on in no order.
+// ownerOf returns a number for the owner of the first object in a host's
+// message, since a host passes on messages of different players in any order.
 func (c *Capture) ownerOf(it *item) uint8 {
 	for _, v := range c.ids[it.ids : it.ids+uint32(it.idN)] {
 		if slot, ok := wire.ObjectID(v.value).Slot(); ok && v.domain == objects {
@@ -407,8 +408,8 @@ func (c *Capture) idsOf(it *item) []id { return c.ids[it.ids : it.ids+uint32(it.
 type scanner struct {
 	record *dissect.Record
 	viewer decode.Viewer
-	sent   []byte // the message
-	body   []byte // without ids and clocks; with lengths, the decoded values alone
+	sent   []byte // the original message
+	body   []byte // the message without ids and clocks, or with Lengths, only the decoded values
 	ids    []id
 	bits   []byte
 	depth  int
@@ -421,8 +422,8 @@ type meaning uint8
 
 const (
 	asSent  meaning = iota
-	renamed         // it has one counterpart
-	ofClock         // it is not compared, as clocks and random numbers
+	renamed         // the value has one counterpart
+	ofClock         // the value is not compared, since it is a clock or a random number
 )
 
 // meaningOf returns how a field of a message is compared, and the id in it.
@@ -436,7 +437,7 @@ func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) 
 		m, v = renamed, id{numbers + domain(f.Who), uint32(f.Whole())}
 	case f.Name == msg.ClockField && depth == 0:
 		return ofClock, v
-	case f.Name == transport.NonceField && r.Transport.Type == transport.Connect: // each attempt draws another one
+	case f.Name == transport.NonceField && r.Transport.Type == transport.Connect: // each attempt has another random number
 		return ofClock, v
 	}
 	if depth > 0 || r.Spec == nil {
@@ -459,14 +460,14 @@ func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) 
 	return m, v
 }
 
-// isText reports whether fields of a kind hold text, bytes or a digest, which an
-// anonymised capture may have changed.
+// isText reports whether fields of a kind contain text, bytes or a digest,
+// which anonymizing may change.
 func isText(k decode.Kind) bool {
 	return k.Type() == decode.TypeText || k.Type() == decode.TypeBytes || k == decode.KindHash32
 }
 
-// isBlank reports whether an anonymised capture has nothing but zeros after the head of
-// a message, or would have: it keeps no more of a message that does not decode.
+// isBlank reports whether anonymizing replaces everything after the head of a
+// message by zeros. It does so if the message does not decode.
 func isBlank(r *dissect.Record, body []byte) bool {
 	if r.Payload != nil && len(body) > 0 {
 		kept := 1
@@ -490,7 +491,7 @@ func (s *scanner) Field(f *decode.Field) {
 	case m == ofClock:
 	case s.lengths && isText(f.Kind):
 		return
-	case f.Kind == decode.KindBit && len(s.record.Spec.HostFields) > 0: // it shares its byte with one that is not compared
+	case f.Kind == decode.KindBit && len(s.record.Spec.HostFields) > 0: // the bit shares its byte with a bit that is not compared
 		s.bits = append(s.bits, byte(f.Uint))
 	default:
 		copy(s.body[f.Off:f.End], s.sent[f.Off:f.End])

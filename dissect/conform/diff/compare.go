@@ -14,38 +14,39 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Options say how to compare.
+// Options configure a comparison.
 type Options struct {
-	// Timing, unless 0, is how much earlier or later a message may come.
+	// Timing, unless 0, is how much earlier or later an equal message may come.
 	Timing time.Duration
-	// Both leaves conversations out that one capture alone holds.
+	// Both omits conversations that only one capture has.
 	Both bool
 }
 
-// MaxFindings are kept in a report; the others are counted.
+// MaxFindings is the maximum number of findings in a report. Others are only
+// counted.
 const MaxFindings = 200
 
-// A Report says how two captures compare.
+// A Report is the result of a comparison.
 type Report struct {
 	A, B     *Capture
 	Pairs    []*Pair    `json:"conversations"`
-	Findings []*Finding // the first of each kind in conversations of both captures
-	Found    int        // all
-	Renamed  int        `json:"renamed"`      // ids of objects and players, and addresses, that have another value in B
-	Skipped  int        `json:"not_compared"` // messages that were not compared: the other capture is a log without their kind
-	Cut      int        `json:"cut"`          // messages that were not compared: a snap length cut them, or their place in the other capture
+	Findings []*Finding // first findings of each kind in conversations of both captures
+	Found    int        // number of all findings
+	Renamed  int        `json:"renamed"`      // ids of objects and players, and addresses, that differ in B
+	Skipped  int        `json:"not_compared"` // messages that were not compared because the other capture is a log without such messages
+	Cut      int        `json:"cut"`          // messages that were not compared because they, or their place in the other capture, were truncated
 
-	Alone [Kinds]int // messages of conversations that one capture alone holds
+	Alone [Kinds]int // messages of conversations that only one capture has
 
 	kinds  map[Kind]int
-	stands func(a, b id) bool // whether an id of A stands for one of B
+	stands func(a, b id) bool // reports whether an id of A is the counterpart of an id of B
 }
 
-// Equal reports whether the captures hold the same.
+// Equal reports whether the captures have the same messages.
 func (r *Report) Equal() bool { return r.Found == 0 && r.A.Left == 0 && r.B.Left == 0 }
 
-// Strange reports whether the captures have hardly anything in common: less than
-// a tenth of the messages of the smaller one are equal.
+// Strange reports whether the captures have almost nothing in common: less than
+// a tenth of the messages of the smaller one have an equal message.
 func (r *Report) Strange() bool {
 	equal := 0
 	for _, p := range r.Pairs {
@@ -63,20 +64,22 @@ func (r *Report) Count(k Kind) int { return r.kinds[k] + r.Alone[k] }
 type End struct {
 	Host     netip.AddrPort `json:"host"`
 	Client   netip.AddrPort `json:"client"`
-	Name     wire.Untrusted `json:"player_name,omitempty"` // of the player
+	Name     wire.Untrusted `json:"player_name,omitempty"` // name of the player
 	GameSpy  bool           `json:"gamespy,omitempty"`
 	First    int            `json:"frame"`
 	Messages int            `json:"messages"`
 }
 
-// A Pair is a conversation of both captures, or of one if the other is nil.
+// A Pair is a conversation of both captures, or of one capture if the other End
+// is nil.
 type Pair struct {
 	A    *End   `json:"a,omitempty"`
 	B    *End   `json:"b,omitempty"`
-	Ways [2]Way `json:"directions"` // from the client, from the host
+	Ways [2]Way `json:"directions"` // from the client and from the host
 }
 
-// Equal reports whether the captures hold the same of the conversation.
+// Equal reports whether both captures have the same messages in the
+// conversation.
 func (p *Pair) Equal() bool {
 	for k := range p.Ways {
 		if w := &p.Ways[k]; w.OnlyA+w.OnlyB+w.Differ+w.Reorder+w.Timing > 0 {
@@ -96,8 +99,9 @@ type Way struct {
 	Reorder int         `json:"order"`
 	Timing  int         `json:"timing"`
 
-	// Times of equal messages: Offset is the median of B's times without A's, Off
-	// the median and Most the longest distance from that, in frame MostA of A.
+	// Times of equal messages. Offset is the median of B's times minus A's. Off is
+	// the median deviation from Offset, and Most the largest one, in frame MostA
+	// of A.
 	Timed  int
 	Offset time.Duration `json:"offset_s,omitempty" if:"Timed" digits:"9"`
 	Off    time.Duration `json:"off_ms_median,omitempty" as:"millis" if:"Timed" digits:"6"`
@@ -112,8 +116,8 @@ type Kind uint8
 const (
 	OnlyA   Kind = iota // a message that B lacks
 	OnlyB               // a message that A lacks
-	Differs             // a message with other contents
-	Order               // a message before others in A and behind them in B, or the reverse
+	Differs             // a message with different contents
+	Order               // a message before others in A and after them in B, or the reverse
 	Timing              // a message that came too early or too late
 
 	Kinds = iota
@@ -127,7 +131,7 @@ func (k Kind) String() string {
 // A Place is a message in a capture.
 type Place struct {
 	Frame, Part int
-	Record      *dissect.Record // a copy; nil unless the capture was read again
+	Record      *dissect.Record // a copy, nil unless the capture was read again
 }
 
 // A Finding is one message in which the captures differ.
@@ -135,13 +139,13 @@ type Finding struct {
 	Kind   Kind `json:"kind" as:"text"`
 	Pair   *Pair
 	Dir    dissect.Dir `json:"dir" as:"text"`
-	A, B   *Place      // nil if the capture does not hold it
+	A, B   *Place      // nil if the capture lacks it
 	Type   transport.Type
-	Opcode decode.Opcode // of a game message
+	Opcode decode.Opcode // opcode of a game message
 	Game   bool          // it is a game message
-	Late   time.Duration // Timing: how much later it came in B
-	Flags  string        `json:"header,omitempty"` // Differs: the header in words, if it differs
-	Fields []Field       // Differs: the fields that differ; the records hold them
+	Late   time.Duration // for Timing: how much later it came in B
+	Flags  string        `json:"header,omitempty"` // for Differs: the header in words, if it differs
+	Fields []Field       // for Differs: the fields that differ. They share memory with the records.
 
 	record dissect.Kind
 }
@@ -158,12 +162,12 @@ func Compare(a, b *Capture, o Options) *Report {
 	for _, p := range c.work {
 		c.pair(p)
 	}
-	// The findings come in the order of their frames.
+	// Sort the findings by frame.
 	slices.SortStableFunc(r.Findings, func(x, y *Finding) int { return cmp.Compare(x.frame(), y.frame()) })
 	return r
 }
 
-// frame returns the frame of a finding in A, or the one in B.
+// frame returns the frame of a finding in A, or if it has none, in B.
 func (f *Finding) frame() int {
 	if f.A != nil {
 		return f.A.Frame
@@ -171,14 +175,14 @@ func (f *Finding) frame() int {
 	return f.B.Frame
 }
 
-// comparer compares.
+// A comparer compares two captures.
 type comparer struct {
 	r       *Report
 	o       Options
 	a, b    *Capture
 	votes   map[vote]int
-	counter map[id]uint32 // of the ids of A
-	back    map[id]uint32 // of the ids of B
+	counter map[id]uint32 // counterparts of the ids of A
+	back    map[id]uint32 // counterparts of the ids of B
 	work    []*work
 }
 
@@ -188,18 +192,19 @@ type work struct {
 	matches [2][]match
 }
 
-// A vote says that an id of A stands for one of B.
+// A vote suggests that an id of A is the counterpart of an id of B.
 type vote struct {
 	id
 	b uint32
 }
 
-// maxVotes bounds the pairs of ids.
+// maxVotes is the maximum number of pairs of ids.
 const maxVotes = 1 << 19
 
-// conversations finds those that belong together: of players of one name, then
-// with the most messages in common, then with the same addresses, then in their
-// order. Queries of GameSpy look alike, so any may belong together.
+// conversations pairs the conversations. Those of players with the same name
+// come first, then those with the most messages in common, then those with the
+// same addresses, and then in their order. GameSpy queries look alike, so any
+// of them may be paired.
 func (c *comparer) conversations() (out [][2]*conversation) {
 	type score struct{ a, b, name, same, address, apart int }
 	shared := c.shared()
@@ -245,17 +250,17 @@ func (c *comparer) conversations() (out [][2]*conversation) {
 	return out
 }
 
-// mostSharing is in how many conversations a message may be that tells whether
-// two of them belong together.
+// mostSharing is the maximum number of conversations that may share a message
+// for it to help in pairing them.
 const mostSharing = 8
 
-// owned says that a conversation has a message.
+// owned tells that a conversation has a message.
 type owned struct {
 	key  uint64
 	conv int32
 }
 
-// owners returns the messages of a capture by their digests.
+// owners returns the messages of a capture, sorted by digest.
 func owners(c *Capture) []owned {
 	all := make([]owned, 0, c.Messages)
 	for i, v := range c.all {
@@ -269,8 +274,8 @@ func owners(c *Capture) []owned {
 	return all
 }
 
-// counts counts the first messages, of one digest, by conversation. There are
-// none if too many conversations have it.
+// counts counts the first messages, which have the same digest, by
+// conversation. It returns none if too many conversations have the digest.
 func counts(all []owned) (n int, by [][2]int) {
 	for ; n < len(all) && all[n].key == all[0].key; n++ {
 		if n == 0 || all[n].conv != all[n-1].conv {
@@ -284,7 +289,8 @@ func counts(all []owned) (n int, by [][2]int) {
 	return n, by
 }
 
-// shared counts the messages that conversations of both captures have.
+// shared counts the messages that conversations of both captures have in
+// common.
 func (c *comparer) shared() map[[2]int]int {
 	out := map[[2]int]int{}
 	a, b := owners(c.a), owners(c.b)
@@ -309,7 +315,7 @@ func (c *comparer) shared() map[[2]int]int {
 	return out
 }
 
-// prepare aligns the messages of two conversations, and has them vote for the
+// prepare aligns the messages of two conversations, and collects votes for the
 // counterparts of their ids.
 func (c *comparer) prepare(a, b *conversation) {
 	w := &work{a: a, b: b}
@@ -334,9 +340,10 @@ func (c *comparer) prepare(a, b *conversation) {
 	}
 }
 
-// elect finds the counterpart of each id: the one it has most often, and of
-// several the same value. An object of a player that is named once has none
-// unless it has the same place among that player's objects.
+// elect selects the counterpart of each id: the one with the most votes, and if
+// several have as many, the one with the same value. A player's object that is
+// named only once has no counterpart unless it has the same place among the
+// player's objects.
 func (c *comparer) elect() {
 	c.counter, c.back = map[id]uint32{}, map[id]uint32{}
 	slots := c.slots()
@@ -365,8 +372,8 @@ func (c *comparer) elect() {
 	}
 }
 
-// slots hold, by the slots of A and of B, how many objects of a player have the
-// same place among his objects.
+// slots has, for each slot of A and of B, how many objects of the two players
+// have the same place among their objects.
 type slots [wire.Slots][wire.Slots]int
 
 func (c *comparer) slots() *slots {
@@ -379,16 +386,16 @@ func (c *comparer) slots() *slots {
 	return &s
 }
 
-// places returns the slots of two objects of players. They are not ok if the
-// objects have other places among the objects of their players.
+// places returns the slots of two objects of players. If the objects have
+// different places among their players' objects, ok is false.
 func places(x, y uint32) (a, b int, ok bool) {
 	a, ofA := wire.ObjectID(x).Slot()
 	b, ofB := wire.ObjectID(y).Slot()
 	return a, b, ofA && ofB && x-uint32(wire.FirstObject(a)) == y-uint32(wire.FirstObject(b))
 }
 
-// samePlace reports whether two objects may be the same as far as their ids
-// tell: those of the host's have any.
+// samePlace reports whether two objects may be the same, judging by their ids.
+// Objects of the host may have any id.
 func (s *slots) samePlace(x, y uint32) bool {
 	a, b, ok := places(x, y)
 	if _, ofA := wire.ObjectID(x).Slot(); !ok {
@@ -398,9 +405,9 @@ func (s *slots) samePlace(x, y uint32) bool {
 	return s[a][b] == slices.Max(s[a][:])
 }
 
-// stands reports whether an id of A stands for one of B.
+// stands reports whether an id of A is the counterpart of an id of B.
 func (c *comparer) stands(a, b id) bool {
-	if a.domain != b.domain { // a capture may not tell how its host numbers players
+	if a.domain != b.domain { // captures may lack how their host numbers players
 		return a.domain >= numbers && b.domain >= numbers && a.value == b.value
 	}
 	to, known := c.counter[a]
@@ -410,8 +417,8 @@ func (c *comparer) stands(a, b id) bool {
 	return to == b.value && c.back[b] == a.value
 }
 
-// equal reports whether two messages are the same but for ids, which each have
-// one counterpart.
+// equal reports whether two messages are equal except for ids, whose
+// counterparts must match.
 func (c *comparer) equal(x, y *item) bool {
 	if x.key != y.key || x.kind == dissect.KindGameSpy && x.exact != y.exact || c.headers(x, y) {
 		return false
@@ -496,23 +503,24 @@ func (c *comparer) way(p *Pair, way *Way, a, b []item, matches []match, alone bo
 	c.times(p, way, a, b, matches)
 }
 
-// skipped reports whether the other capture is a log that has no messages of
-// this kind.
+// skipped reports whether the other capture is a log without messages of this
+// kind.
 func (c *comparer) skipped(it *item, other *Capture) bool {
 	return other.Bare && (it.kind != dissect.KindMessage || it.typ != transport.Standard)
 }
 
-// order reports the messages that were sent in another order, which the numbers of
-// reliable messages tell: the network or the recording may change the order in which
-// messages come. In a log without numbers, the place tells. The reliable messages
-// of a sender and those of the transport layer have each an order of their own.
+// order reports the messages that were sent in another order, as the numbers of
+// reliable messages show. The network or the recording may change the order of
+// arrival. In a log without numbers, the order of the messages is used. A
+// sender's reliable game messages and its transport messages are ordered
+// separately.
 func (c *comparer) order(p *Pair, way *Way, a, b []item, matches []match) {
 	type group struct {
 		owner   uint8
 		control bool
 	}
 	groups := map[group][]match{}
-	ordered := func(m match) bool { // a retransmission comes when it may
+	ordered := func(m match) bool { // a retransmission may come at any time
 		return (a[m.a].flags|b[m.b].flags)&(flagReliable|flagUnknown) != 0 && !isResent(&a[m.a], &b[m.b])
 	}
 	for _, m := range matches {
@@ -541,8 +549,8 @@ func (c *comparer) order(p *Pair, way *Way, a, b []item, matches []match) {
 	}
 }
 
-// byNumber returns the longest part of some pairs that has the same order in both
-// captures by the numbers of the messages. Equal messages may stand for each other.
+// byNumber returns the longest subsequence of pairs with the same order in both
+// captures, by the numbers of the messages. Equal messages are interchangeable.
 func byNumber(a, b []item, all []match) []match {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(x, y match) int { return cmp.Compare(a[x.a].num, a[y.a].num) })
@@ -599,9 +607,9 @@ func median(all []int64) int64 {
 	return all[(len(all)-1)/2]
 }
 
-// find counts a finding, and keeps it if it is one of the first of its kind.
+// find counts a finding, and stores it if it is one of the first of its kind.
 func (c *comparer) find(f *Finding, it *item) {
-	if f.Pair.A == nil || f.Pair.B == nil { // one for all of the conversation
+	if f.Pair.A == nil || f.Pair.B == nil { // count one for all of the conversation
 		c.r.Found++
 		c.r.Alone[f.Kind]++
 		return
@@ -616,7 +624,7 @@ func (c *comparer) find(f *Finding, it *item) {
 
 func placeOf(it *item) *Place { return &Place{Frame: int(it.frame), Part: int(it.part)} }
 
-// flagWords names the header of a message.
+// flagWords returns a message's header in words.
 func flagWords(flags uint8) string {
 	words := "unreliable"
 	if flags&flagReliable != 0 {

@@ -12,18 +12,18 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// A Field is a field in which two messages differ. The side that lacks it is
-// nil. The values share memory with the records of the finding.
+// A Field is a field in which two messages differ. It is nil for a side that
+// lacks it. The values share memory with the records of the finding.
 type Field struct {
-	Path wire.Untrusted // such as flags.0.angle; of GameSpy text its key, from the network
+	Path wire.Untrusted // path such as flags.0.angle, or for GameSpy text the key, which comes from the network
 	A, B *decode.Field
-	Text [2]wire.Untrusted // of values that are no fields: GameSpy text, undecoded bytes; from the network
+	Text [2]wire.Untrusted // values that are not fields: GameSpy text and undecoded bytes. They come from the network.
 }
 
-// maxFields bounds the fields of a finding.
+// maxFields is the maximum number of fields of a finding.
 const maxFields = 64
 
-// A Finder is a sink that keeps the records of the findings of one capture,
+// A Finder is a sink that stores the records of the findings of one capture,
 // which is read a second time.
 type Finder struct {
 	wanted map[[2]int][]*Place
@@ -58,11 +58,10 @@ func (f *Finder) Record(r *dissect.Record) error {
 	return nil
 }
 
-// Close does nothing: it is there for a sink.
+// Close does nothing. It exists so that Finder is a sink.
 func (f *Finder) Close() error { return nil }
 
-// Explain finds the fields that differ. The records of the findings must be
-// there; findings without them stay as they are.
+// Explain determines the fields that differ. It skips findings without records.
 func (r *Report) Explain() {
 	for _, f := range r.Findings {
 		if f.Kind == Differs && f.A.Record != nil && f.B.Record != nil {
@@ -116,8 +115,8 @@ func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
 	return out
 }
 
-// unnamed returns the bytes, from the first difference on, of messages that
-// differ in bits that no field has.
+// unnamed returns the bytes of messages that differ only in bits without a
+// field, from the first difference on.
 func unnamed(a, b *dissect.Record) []Field {
 	var sides [2][]byte
 	for i, r := range []*dissect.Record{a, b} {
@@ -146,7 +145,7 @@ func body(r *dissect.Record) []byte {
 	return r.Bytes
 }
 
-// rest returns the bytes of a message that are not in fields.
+// rest returns the bytes of a message that do not belong to fields.
 func rest(r *dissect.Record) []byte {
 	switch {
 	case r.Message != nil || len(r.Rest) > 0:
@@ -183,7 +182,7 @@ type listed struct {
 	id    id
 }
 
-// maxListed bounds the fields that are looked at.
+// maxListed is the maximum number of fields of a message that are compared.
 const maxListed = 1024
 
 // list returns the fields of a message.
@@ -198,8 +197,8 @@ func list(r *dissect.Record) (all []listed) {
 	return all
 }
 
-// sameValue reports whether two fields have the same value. A field holds only
-// that of its kind.
+// sameValue reports whether two fields have the same value. Only the value of
+// the field's kind is set.
 func sameValue(a, b *decode.Field) bool {
 	if a.Kind != b.Kind {
 		return false

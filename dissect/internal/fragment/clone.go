@@ -2,7 +2,7 @@ package fragment
 
 import "slices"
 
-// Clone returns a copy that shares nothing with the table, or nil for nil.
+// Clone returns an independent copy of the table, or nil for nil.
 func (t *Table) Clone() *Table {
 	if t == nil {
 		return nil

@@ -35,10 +35,10 @@ type Status uint8
 
 // The states.
 const (
-	Pending   Status = iota // stored; others are missing
-	Complete                // stored, and the last one: Message holds the message
+	Pending   Status = iota // stored, but others are missing
+	Complete                // stored as the last one: see Message
 	Duplicate               // received before
-	Invalid                 // not stored: Err has the reason
+	Invalid                 // not stored: see Err
 )
 
 // The reasons for Invalid.
@@ -55,9 +55,9 @@ type Reason uint8
 // The reasons.
 const (
 	AtFlush   Reason = iota // Flush was called
-	TooOld                  // no fragment for longer than Limits.Age
+	TooOld                  // no fragment came for longer than Limits.Age
 	TooMany                 // Limits.Groups: the group had waited longest
-	TooLarge                // Limits.Bytes: likewise, or the group by itself exceeded the limit
+	TooLarge                // Limits.Bytes: the group had waited longest, or exceeded the limit by itself
 	nrReasons               // not a reason
 )
 
@@ -77,8 +77,8 @@ func (r Reason) String() string {
 type Group struct {
 	Seq         uint16 // sequence number of its fragments
 	Have        int    // received fragments
-	Count       int    // fragments of the message; 0 if the first, which holds the count, is missing
-	Bytes       int    // payload bytes received
+	Count       int    // fragments of the message, 0 while the first one is missing, which has the count
+	Bytes       int    // payload bytes received so far
 	First, Last int    // frames of the earliest and latest fragment
 	Reason      Reason // reason for the eviction
 }
@@ -98,7 +98,7 @@ type Table struct {
 	limits Limits
 	groups []*group // longest-waiting first
 	free   []*group
-	bytes  int // in groups
+	bytes  int // payload bytes in groups
 
 	message []byte
 	frames  []int
@@ -111,13 +111,13 @@ type group struct {
 	first, last int
 	at          time.Time // time of the last fragment
 	data        []byte    // payload of the pieces, in order of arrival
-	pieces      []piece   // by index
+	pieces      []piece   // by index, in ascending order
 }
 
 type piece struct {
 	index    uint8
 	frame    int
-	off, end int // in the group's data
+	off, end int // offsets in the group's data
 }
 
 // New returns an empty table. Limits that are not positive get their defaults.
@@ -139,11 +139,12 @@ func New(l Limits) *Table {
 // of payload.
 func (t *Table) Held() (groups, payload int) { return len(t.groups), t.bytes }
 
-// Add stores a fragment of the message with sequence number seq; now and frame
-// are its capture time and frame. Time may go backwards; anything further away
-// than Limits.Age, before or after, is old. Only fragment 0 has a valid count.
+// Add stores a fragment of the message with sequence number seq. The arguments
+// now and frame are its capture time and frame. Time may go backwards: a group
+// counts as old if it is more than Limits.Age away, before or after. Only
+// fragment 0 has a valid count.
 //
-// The first of two fragments with the same index stays. A fragment of a
+// Of two fragments with the same index, the first one is kept. A fragment of a
 // complete message begins a new message with the same number, since numbers
 // wrap. The caller must filter out retransmissions.
 func (t *Table) Add(now time.Time, seq uint16, index, count uint8, frame int, part []byte) Result {
@@ -189,8 +190,8 @@ func (t *Table) add(now time.Time, seq uint16, index uint8, count, frame int, pa
 	return t.complete(g)
 }
 
-// check compares a fragment with the received ones of its message; done means
-// that it cannot be stored.
+// check compares a fragment with the received ones of its message. The result
+// done means that it cannot be stored.
 func (g *group) check(now time.Time, index uint8, count int, part []byte) (r Result, done bool) {
 	if i, held := g.find(index); held {
 		p := g.pieces[i]
