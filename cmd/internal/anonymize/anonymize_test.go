@@ -53,7 +53,8 @@ func testKey(t *testing.T) string {
 	return name
 }
 
-// captures are the fixtures, without those of other file forms.
+// captures are the captures in the fixtures, except those in other file
+// formats.
 func captures(t *testing.T) []string {
 	t.Helper()
 	all := fixtures.Glob(t, "captures/*.pcap*")
@@ -74,7 +75,7 @@ type known struct {
 	addrs map[netip.Addr]bool
 }
 
-// read collects names, chat and addresses with the types of messages alone.
+// read collects names, chat and addresses. It uses only the types of messages.
 func (k *known) read(t *testing.T, name string) (n int) {
 	t.Helper()
 	k.texts, k.addrs = map[string]bool{}, map[netip.Addr]bool{}
@@ -319,7 +320,7 @@ func TestVerdicts(t *testing.T) {
 			}
 			before, after := judge(t, name), judge(t, out)
 			if before.malformed > 0 {
-				return // they are blank now; TestStory compares all others
+				return // they are blank now, and TestStory compares all others
 			}
 			if len(before.records) != len(after.records) {
 				t.Fatalf("%d records, were %d", len(after.records), len(before.records))
@@ -528,8 +529,8 @@ func datagram(payload []byte) []byte {
 	return append(append(b, payload...), "trailer!"...)
 }
 
-// Traces of people in pcapng blocks and in headers are gone as well, frames of
-// other programs are left out, and checksums are right.
+// Personal data in pcapng blocks and in headers is removed as well. Frames of
+// other programs are dropped, and checksums are correct.
 func TestContainer(t *testing.T) {
 	secrets := []string{
 		"Hannah's Mac", "Wi-Fi of Hannah", "hannah-pc", "a comment", "trailer!", "SECR", "password=1", "\xcb\x00\x71\x05", "\xc6\x33\x64\x07",
@@ -599,8 +600,8 @@ func add(b []byte) uint16 {
 	return uint16(n)
 }
 
-// A key file that holds something else, an input as output, and missing names
-// are refused; nothing is left behind.
+// A key file with other contents, an input as output, and missing names are
+// errors. No file is left behind.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	in := fixtures.Path("captures/join_flow.pcap")
@@ -661,7 +662,7 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// Chat can be kept; names are not kept with it.
+// Chat can be kept, but names in it are replaced.
 func TestKeepChat(t *testing.T) {
 	const line = "everything good for you?"
 	in, out := fixtures.Path("captures/stock_client.pcap"), filepath.Join(t.TempDir(), "out")

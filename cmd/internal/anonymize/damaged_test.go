@@ -68,8 +68,8 @@ func from(src, dst netip.AddrPort, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// outputs yields all that a reader of a copy sees: the file, and each datagram as it is
-// and deciphered.
+// outputs yields everything that a reader of a copy sees: the file, and each
+// datagram as it is and deciphered.
 func outputs(t *testing.T, name string, see func(where string, b []byte)) {
 	t.Helper()
 	src, err := capture.Open(name, nil)
@@ -278,7 +278,7 @@ func hurt(r *rand.Rand, b []byte) []byte {
 		b[at] = byte(r.Uint32())
 	case 1:
 		b[at] ^= 1 << r.IntN(8)
-	case 2: // what follows moves to the front
+	case 2: // the bytes after it move to the front
 		n := 1 + r.IntN(min(4, len(b)-at))
 		copy(b[at:], b[at+n:])
 		clear(b[len(b)-n:])
@@ -319,7 +319,7 @@ func TestStory(t *testing.T) {
 				p := dissect.New(dissect.Config{Clear: isClear(name)})
 				for d := range dissect.Datagrams(src) {
 					if isClear(in) && d.Payload[0] == '\\' {
-						continue // these queries were deciphered, too, and are not readable
+						continue // these queries were also deciphered, and are not readable
 					}
 					if err := p.Push(d, c.Record); err != nil {
 						t.Fatal(err)

@@ -28,8 +28,8 @@ func testPseudonyms(t *testing.T) *pseudonyms {
 	return p
 }
 
-// Names of one shape that are few enough get pseudonyms of their own, all of
-// that shape: the 26 capitals, and a hundred numbered names.
+// If a shape has few enough names, all of them have different pseudonyms with
+// the shape: the 26 capitals, and a hundred numbered names.
 func TestDistinct(t *testing.T) {
 	p := testPseudonyms(t)
 	var names []string
@@ -97,7 +97,8 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// The check finds values in every encoding, and short ones with their length alone.
+// The check finds values in every encoding. It finds short values only together
+// with their length.
 func TestCheck(t *testing.T) {
 	v := newValues(testPseudonyms(t), false)
 	v.remember(playerName, []byte("K\xefrk"))
@@ -150,7 +151,7 @@ func TestOtherAlphabets(t *testing.T) {
 	}
 }
 
-// Packet ids and hashes change, equal ones equally; 0 is none.
+// Packet IDs and hashes change. Equal ones stay equal, and 0 stays 0.
 func TestNumbers(t *testing.T) {
 	p := testPseudonyms(t)
 	seen := map[uint16]bool{}
@@ -166,7 +167,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// No new key leaves an address as it is.
+// With a new key every address changes.
 func TestNewKeyChangesAddresses(t *testing.T) {
 	for range 200 {
 		p, err := newPseudonyms(NewKey())

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Nobody reads: whoever says something does not wait, and learns afterwards how
-// many lines were lost. None is lost uncounted.
+// If standard error is not read, callers do not wait, and the number of lost
+// lines is reported afterwards. Every lost line is counted.
 func TestLogBlocked(t *testing.T) {
 	r, w := io.Pipe()
 	l := newLog(w, false)
@@ -50,7 +50,7 @@ func TestLogBlocked(t *testing.T) {
 	}
 }
 
-// A standard error that is closed is no reason to end.
+// The program does not end when standard error is closed.
 func TestLogClosed(t *testing.T) {
 	r, w := io.Pipe()
 	_ = r.CloseWithError(syscall.EPIPE)
@@ -98,8 +98,8 @@ func TestLogStatus(t *testing.T) {
 	}
 }
 
-// An error is said once and keeps its exit status; how to use the program is
-// told elsewhere.
+// An error is written once and keeps its exit status. The usage is not shown
+// with it.
 func TestLogFail(t *testing.T) {
 	var b bytes.Buffer
 	l := newLog(&b, false)

@@ -43,8 +43,8 @@ func TestOutputKeeps(t *testing.T) {
 	}
 }
 
-// An output that is discarded leaves the folder as it was: no new file, and an
-// old one unchanged.
+// A discarded output leaves the folder unchanged: there is no new file, and an
+// old one is unchanged.
 func TestOutputDiscard(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -118,7 +118,7 @@ func TestRecordingCheck(t *testing.T) {
 	}
 }
 
-// A file stays as it is until the report that replaces it is complete.
+// A file is not changed until the report that replaces it is complete.
 func TestOutputReplaces(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "report.txt")
@@ -161,7 +161,7 @@ func TestOutputReplaces(t *testing.T) {
 		t.Errorf("got %v and %v, want the mode that it had", info.Mode(), err)
 	}
 	o = write("third")
-	_ = o.file.Close() // so that writing fails
+	_ = o.file.Close() // makes writing fail
 	if _, err := o.Write([]byte("more")); err == nil {
 		t.Error("writing to a closed file did not fail")
 	}

@@ -58,8 +58,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A malformed request is answered with an error, and one that is too long ends
-// the connection; neither keeps others from being answered.
+// The answer to a malformed request is an error. A request that is too long
+// ends the connection. In both cases others are still answered.
 func TestServeBounds(t *testing.T) {
 	path := serving(t)
 	for _, tt := range []struct{ sent, want string }{
@@ -85,8 +85,8 @@ func TestServeBounds(t *testing.T) {
 	}
 }
 
-// A socket that a host has left behind is replaced; one that is in use, and a
-// file, are not.
+// A socket that a host has not removed is replaced. A socket in use and an
+// ordinary file are not.
 func TestListenAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("sockets are not left behind as elsewhere")
@@ -138,7 +138,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// Clients that connect and say nothing keep nobody from asking.
+// Clients that connect and send nothing do not prevent requests of others.
 func TestSilentClients(t *testing.T) {
 	path := serving(t)
 	for range 200 {

@@ -249,7 +249,7 @@ func TestParts(t *testing.T) {
 	for i, name := range parts {
 		put(t, h, name, cuts[i], cuts[i+1])
 	}
-	put(t, h, "a_00001_20261124210000.pcapng", 0, 20) // of another day
+	put(t, h, "a_00001_20261124210000.pcapng", 0, 20) // a part of another day
 	put(t, h, "a.pcapng", 0, 10)
 	s, _ := ask[state](t, h, "state", "{}")
 	var listed []string
@@ -328,8 +328,9 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// TestServers remembers twelve servers, the last one first, and each once. Lines that
-// nobody could have recorded on are left out, and a file that can't be written is said.
+// TestServers stores twelve servers, the last one first and each once. It skips
+// lines that no recording can have written, and reports a file that cannot be
+// written.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	h := newTest(t)
@@ -350,7 +351,7 @@ func TestServers(t *testing.T) {
 	if s, _ := ask[state](t, h, "state", "{}"); strings.Join(s.Servers, " ") != "b.example" {
 		t.Errorf("of a file by hand the page shows %q", s.Servers)
 	}
-	h.servers = h.folder // a folder is no file to write
+	h.servers = h.folder // a folder cannot be written as a file
 	h.remember("c.example")
 	h.Close() // says what waits
 	if said := h.said.all(); len(said) != 1 || !strings.HasPrefix(said[0], "couldn't remember the server: ") {

@@ -28,7 +28,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// evenings makes a folder with copies of captures, and a cache of its own.
+// evenings makes a folder with copies of captures, and uses a separate cache.
 func evenings(t *testing.T, captures ...string) string {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // on Linux; elsewhere the user's
@@ -81,9 +81,9 @@ func siteOf(t *testing.T, dir string) map[string]string {
 
 const host, client = "field/c21.host.pcap.gz", "battle_mix.pcap.gz"
 
-// TestAgain runs the command again: with nothing new, with a new recording, with a
-// file replaced under its old size and time, without a file of the site, and without
-// a cache. Each time the site is that of a run from the beginning.
+// TestAgain runs the command again: with nothing new, with a new recording,
+// with a file replaced by one of equal size and time, without a file of the
+// site, and without a cache. Each time the site equals the site of a first run.
 func TestAgain(t *testing.T) {
 	dir := evenings(t, host, "networked_battle.pcap")
 	site := filepath.Join(dir, "site")
@@ -192,8 +192,9 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestDamaged has a file that is cut short, one that is no capture, and a sound one: the
-// league has what can be read, and says so each time.
+// TestDamaged has a file that is cut short, one that is not a capture, and a
+// valid one. The league has everything that can be read, and each run reports
+// the errors.
 func TestDamaged(t *testing.T) {
 	dir := evenings(t, host)
 	whole := fixtures.Read(t, "captures/networked_battle.pcap")
@@ -213,7 +214,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A hook is a webhook that answers as it is told, and then with 204.
+// A hook is a webhook that gives the configured answers, and then 204.
 type hook struct {
 	mu      sync.Mutex
 	answers []int
@@ -259,7 +260,8 @@ func TestPost(t *testing.T) {
 		t.Errorf("%v: %s", err, h.posts[0])
 	}
 
-	// An address that is wrong, and one that nobody may see.
+	// A webhook that answers 404. Its address is a secret and appears in no
+	// output.
 	h.answers = []int{404}
 	put(t, filepath.Join(dir, "n.pcap"), fixtures.Read(t, "captures/networked_battle.pcap"))
 	t.Setenv("HOOK", server.URL+"/secret")
@@ -380,8 +382,8 @@ func TestWatchGrows(t *testing.T) {
 	look("later", "1 recording read, 1 known")
 }
 
-// TestTwoFolders has runs for two folders of recordings that write one site at once: the
-// site is that of one of them, and whole.
+// TestTwoFolders runs the command for two folders of recordings that write the
+// same site at the same time. The site is complete and belongs to one of them.
 func TestTwoFolders(t *testing.T) {
 	one, two := evenings(t, host), evenings(t, client, "networked_battle.pcap")
 	want := map[string]map[string]string{}

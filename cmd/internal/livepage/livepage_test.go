@@ -509,7 +509,7 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestRefused has too many viewers, and addresses that nobody was told.
+// TestRefused has too many viewers, and requests with wrong secret addresses.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStudio(t)

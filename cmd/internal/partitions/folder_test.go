@@ -15,8 +15,9 @@ import (
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
-// Names are those of files without the ending of a packed one, and fit a folder of
-// any system. Long ones differ if the names of the files do.
+// Names are the names of files without the extension for compression, and are
+// valid folder names on all systems. Long ones differ if the names of the files
+// differ.
 func TestNameOf(t *testing.T) {
 	for file, want := range map[string]string{
 		"evening.pcap":                "evening.pcap",
@@ -89,9 +90,9 @@ func draw(t *testing.T, f *folder, capture string, content map[string]string) *d
 	return d
 }
 
-// A draft shows nothing until it is published, and then replaces the files of its
-// capture: also those of tables that the capture has no more, and of no other
-// capture and no other form.
+// The files of a draft are not visible until it is published. Then they replace
+// all files of the capture, including tables that it no longer has. Files of
+// other captures and in the other format are not changed.
 func TestDraft(t *testing.T) {
 	f := &folder{t.TempDir(), "csv"}
 	publish := func(capture string, content map[string]string) {
@@ -273,7 +274,7 @@ func TestClaimTwice(t *testing.T) {
 	}
 }
 
-// A folder of another version is refused; a row that is damaged is not a capture.
+// A folder of another version is an error. A damaged row is not a capture.
 func TestIndex(t *testing.T) {
 	files := func(schema int) string {
 		return fmt.Sprintf("index,file,sha256,size,schema,options,capture\n0,a.pcap,00,5,%d,,a.pcap\n1,b.pcap,01,6,%d,,a.pcap\n", schema, schema)

@@ -49,8 +49,8 @@ func enter(t *testing.T, f *folder) *index {
 	return x
 }
 
-// A pack has the rows of its captures, and is compacted again with others. Captures
-// are removed from it like from a part of their own.
+// A pack has the rows of its captures, and can be packed again with others.
+// Captures can be removed from it.
 func TestCompact(t *testing.T) {
 	f := &folder{t.TempDir(), "csv"}
 	put(t, f, "a", "messages/Chat")
@@ -187,7 +187,8 @@ func TestMoveKilled(t *testing.T) {
 	if err := m.write(temp); err != nil {
 		t.Fatal(err)
 	}
-	// A folder in a file's place stops the move there; then the next run goes on.
+	// A folder in the place of a file stops the move. The next run completes
+	// it.
 	for i, file := range files {
 		f := &folder{t.TempDir(), "csv"}
 		if err := os.CopyFS(f.path, os.DirFS(whole.path)); err != nil {

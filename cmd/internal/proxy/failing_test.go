@@ -16,9 +16,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// A system that now and then has no room for datagrams, or fails to read them, on
-// both sides of the proxy: nothing that was acknowledged is lost, nobody gets
-// another socket, and memory stays as it is.
+// On both sides of the proxy, the system sometimes has no room for datagrams or
+// fails to read them. No acknowledged message is lost, no client gets another
+// socket, and memory does not grow.
 func TestFailingSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := servertest.NewNetwork()
@@ -62,7 +62,7 @@ func (crowded) Write([]byte) (int, error) {
 	return 0, &net.OpError{Op: "write", Net: "udp", Err: syscall.ENOBUFS}
 }
 
-// A system without room for datagrams is no reason for another socket, with which the
+// A full buffer of the system does not lead to another socket, with which the
 // host would see another player.
 func TestNoRoom(t *testing.T) {
 	p := newTestProxy(t, io.Discard, "192.0.2.1:22101")

@@ -116,8 +116,8 @@ func serve(tb testing.TB, p *Proxy) (at netip.AddrPort, end func() error) {
 	}
 }
 
-// Datagrams of any size reach the host and its answers the right client; the
-// recording has them with the addresses of client and host, in their order.
+// Datagrams of any size reach the host, and its answers reach the right client.
+// The recording has them in order, with the addresses of client and host.
 func TestForward(t *testing.T) {
 	var said bytes.Buffer
 	host := listenAt(t, "127.0.0.1:0")
@@ -205,7 +205,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// A stopped recording holds up nobody, and loses datagrams only with a count.
+// A blocked recording does not delay players, and lost datagrams are counted.
 func TestStoppedRecording(t *testing.T) {
 	host := listenAt(t, "127.0.0.1:0")
 	p := newTestProxy(t, io.Discard, host.at.String())
@@ -348,7 +348,7 @@ func TestLoopbackAddresses(t *testing.T) {
 	}
 }
 
-// One client may send so much in a second; that does not count for another.
+// Each client has its own limit of datagrams in a second.
 func TestLimit(t *testing.T) {
 	host := listenAt(t, "127.0.0.1:0")
 	p := newTestProxy(t, io.Discard, host.at.String())

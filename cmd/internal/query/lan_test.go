@@ -46,7 +46,7 @@ func answerOf(port uint16, text string) heard {
 	return heard{netip.AddrPortFrom(netip.MustParseAddr("10.0.0.7"), port), time.Unix(1, 0), []byte(text)}
 }
 
-// Datagrams of programs that nobody asked are ignored, and a flood is bounded.
+// Unsolicited datagrams are ignored, and a flood of them is bounded.
 func TestTake(t *testing.T) {
 	found, others := map[netip.AddrPort]*Result{}, map[netip.AddrPort]bool{}
 	whole := `\hostname\A\final\\queryid\1.1`
@@ -111,8 +111,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// Servers of this computer are found on any port of the game; those of other games
-// are not listed, and one that answers in part is.
+// Servers on this computer are found on every port of the game. Servers of
+// other games are not listed, and servers with incomplete answers are.
 func TestLAN(t *testing.T) {
 	fixtures.System(t)
 	game := gamespy.Game{Version: "60", Name: "Lab", Map: "DM", Limit: 8}
@@ -156,7 +156,7 @@ func TestLAN(t *testing.T) {
 	for _, r := range results {
 		port := r.Addr.Port()
 		if names[port] == "" {
-			continue // of another program on this machine
+			continue // a server of another program on this machine
 		}
 		got[port] = fmt.Sprint(r.Queries, r.Reply.Complete(), r.Err != nil)
 	}

@@ -154,7 +154,7 @@ func TestOrderFails(t *testing.T) {
 			if err := o.write(&out, func(int) {}); !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
-			all.Wait() // nobody makes parts for ever
+			all.Wait() // all makers must end
 			if got := out.String(); got != tt.text {
 				t.Errorf("got %q, want %q", got, tt.text)
 			}
@@ -162,7 +162,7 @@ func TestOrderFails(t *testing.T) {
 	}
 }
 
-// Memory goes round, but for huge blocks.
+// Blocks are reused, except for very large ones.
 func TestOrderMemory(t *testing.T) {
 	o := newOrder(1)
 	m := o.makers[0]

@@ -11,8 +11,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
-// The answers are those of the stock join in the protocol reference, section 19.2, where
-// the list has their hashes.
+// The answers equal those of the original game's join in the protocol
+// reference, section 19.2, if the list has their hashes.
 func TestLoadAnswers(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "files.txt")
 	load := func(text string) (map[uint8]*msg.ChecksumResponse, error) {

@@ -34,9 +34,9 @@ func (d *disk) WritePacket(gopacket.CaptureInfo, []byte) error {
 func (*disk) Flush(capture.Counters) error { return nil }
 func (*disk) Close() error                 { return nil }
 
-// Ten minutes of a system that now and then has no room for datagrams, fails to read
-// them, and fails to write the recording: nothing that was acknowledged is lost, and
-// memory stays as it is.
+// For ten minutes the system sometimes has no room for datagrams, fails to read
+// them, and fails to write the recording. No acknowledged message is lost, and
+// memory does not grow.
 func TestFailingSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := servertest.NewNetwork()
@@ -82,8 +82,9 @@ func (b *broken) ReadFromUDPAddrPort([]byte) (size int, from netip.AddrPort, err
 	return 0, from, &net.OpError{Op: "read", Net: "udp", Err: syscall.EIO}
 }
 
-// An error of reading costs no time, so that datagrams do not pile up in the system;
-// more of them cost little, and a socket with nothing else ends the program.
+// A single read error causes no delay, so that the system's buffer does not
+// fill. More errors cause a short delay. If there are only errors, the program
+// ends.
 func TestBrokenSocket(t *testing.T) {
 	for _, tt := range []struct {
 		errors int

@@ -88,8 +88,8 @@ func newTestServer(t *testing.T) *Server {
 	return s
 }
 
-// The master server is told every five minutes, and of changes; nobody is told
-// if nobody is named.
+// The master server receives a heartbeat every five minutes and after changes.
+// Without a master server there are none.
 func TestHeartbeat(t *testing.T) {
 	master, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {
@@ -143,8 +143,8 @@ func TestHeartbeat(t *testing.T) {
 	beats(610*time.Second, heartbeat)
 }
 
-// Repetitions beyond a number in a second are counted only. Everybody who is put
-// out is named.
+// Above a number in a second, repetitions are only counted. The log names every
+// disconnected player.
 func TestEvents(t *testing.T) {
 	s := newTestServer(t)
 	var b strings.Builder
@@ -174,7 +174,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A stalled report loses datagrams, which are counted; the others stay whole.
+// A blocked report loses datagrams, which are counted. The others are complete.
 func TestFeed(t *testing.T) {
 	f := NewFeed()
 	a, b := netip.MustParseAddrPort("198.51.100.1:4000"), netip.MustParseAddrPort("192.0.2.1:22101")

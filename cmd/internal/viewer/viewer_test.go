@@ -78,8 +78,8 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestFilter compares the rows that a filter keeps with those of the filter
-// itself, and goes back to all.
+// TestFilter compares the rows in a filtered list with those that the filter
+// matches, and removes the filter again.
 func TestFilter(t *testing.T) {
 	name := fixtures.Path(battle)
 	f, err := filter.Compile("TorpedoFire or Chat", nil)
@@ -131,8 +131,8 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestLimit has more records than the list holds: it counts those that it leaves
-// out, and a filter does not show them.
+// TestLimit has more records than the list can have. The list counts the
+// others, and a filter does not show them.
 func TestLimit(t *testing.T) {
 	name := fixtures.Path("captures/stock_client.pcap")
 	_, records, _ := newList(t, name).Len()

@@ -45,7 +45,7 @@ func TestMarksLast(t *testing.T) {
 	if all, err := os.ReadDir(filepath.Dir(name)); err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
 	}
-	for range 2 { // without marks there is no file
+	for range 2 { // the file is removed if there are no marks
 		if err := o.Keep(nil); err != nil {
 			t.Error(err)
 		}
@@ -58,8 +58,8 @@ func TestMarksLast(t *testing.T) {
 	}
 }
 
-// A file that holds something else stays as it is, and the user hears why nothing
-// is saved.
+// A file with other contents is not changed, and the user sees the reason that
+// nothing is saved.
 func TestOtherMarks(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.pcap")
 	for text, why := range map[string]string{
@@ -79,7 +79,8 @@ func TestOtherMarks(t *testing.T) {
 			t.Errorf("%.60q: %q, want %q", text, o.Why, why)
 		}
 	}
-	// Marks without a place are left out; unknown keys are for later versions.
+	// Marks without a position are skipped. Unknown keys may come from later
+	// versions.
 	text := fmt.Sprintf(`{"marks_of":"b.pcap","begins":%q,"later":1,"marks":[{"frame":-1},{"message":-7},{"frame":9,"note":"x","colour":"red"}]}`, begins.Format(time.RFC3339Nano))
 	if err := os.WriteFile(name+marksSuffix, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -114,7 +114,7 @@ func TestNoWireshark(t *testing.T) {
 	}
 }
 
-// wireshark alone, without tshark, does not know -G folders.
+// The program wireshark does not know -G folders. Only tshark does.
 func TestFindWireshark(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a shell script as a program")

@@ -107,7 +107,7 @@ func TestUninstall(t *testing.T) {
 	}
 }
 
-// An update replaces files but for those of the profile that were changed.
+// An update replaces files, except changed files of the profile.
 func TestInstallUpdate(t *testing.T) {
 	home := t.TempDir()
 	p := placeIn(home)
@@ -154,7 +154,7 @@ func TestInstallUpdate(t *testing.T) {
 	}
 }
 
-// Files of others stay, and nothing is installed beside them.
+// Files of other programs are not changed, and nothing is installed with them.
 func TestInstallRefuses(t *testing.T) {
 	home := t.TempDir()
 	p := placeIn(home)
@@ -198,8 +198,8 @@ func TestInstallMoves(t *testing.T) {
 	}
 }
 
-// An update changes the settings that the user has left as they were, also after
-// Wireshark has written the whole file anew.
+// An update changes only settings that the user has not changed, even after
+// Wireshark has rewritten the file.
 func TestMerge(t *testing.T) {
 	p := placeIn(t.TempDir())
 	install1 := func(content string) *artefact {

@@ -130,7 +130,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A plugin with the engine gets the frames as they are.
+// A plugin with the engine receives unchanged frames.
 func TestRawStream(t *testing.T) {
 	pipe := new(buffer)
 	var e extcap

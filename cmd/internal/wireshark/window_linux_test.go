@@ -19,8 +19,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
-// A screen is an X server without a monitor, for an ordinary user with folders of
-// their own: Wireshark loads no plugins for root.
+// A screen is an X server without a monitor, for an ordinary user with separate
+// folders. Wireshark loads no plugins for root.
 type screen struct {
 	dir     string
 	home    string
@@ -193,8 +193,9 @@ func (s *screen) key(t *testing.T, title string, keys ...string) {
 	s.run(t, "xdotool", append([]string{"windowfocus", all[len(all)-1]}, keys...)...)
 }
 
-// A raw capture opens in the window with the installed profile, and all of its
-// datagrams are the game's; what is counted is what it is without the plugin.
+// An unannotated capture opens in the window with the installed profile, and
+// all of its datagrams belong to the game. All counts are equal without the
+// plugin.
 func TestWindow(t *testing.T) {
 	s := newScreen(t)
 	file := fixtures.Path("captures/battle_mix.pcap.gz")
@@ -222,7 +223,7 @@ func TestWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end(window)
-	colours := []uint32{0xE1F5FE, 0xA5D6A7, 0xDCEDC8} // of GameSpy, joining and files, in the first frames
+	colours := []uint32{0xE1F5FE, 0xA5D6A7, 0xDCEDC8} // colours of GameSpy, joining and file messages, which are in the first frames
 	shown := func() *image.RGBA {
 		img := s.picture(t)
 		for _, c := range colours {

@@ -38,7 +38,7 @@ func TestAgain(t *testing.T) {
 			t.Fatalf("frame %d is not the game's", d.Number)
 		}
 	}
-	want := make([][]byte, len(all)) // of a pass in order, where the players' names are known
+	want := make([][]byte, len(all)) // trailers of a pass in order, in which the players' names are known
 	for i := range all {
 		d := all[i]
 		b, _ := e.Datagram(&d, true, nil)
@@ -186,7 +186,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// Commands that are wrong say so; none fails.
+// Wrong commands return an error as their answer and do not panic.
 func TestCommands(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	c := NewConsole()
