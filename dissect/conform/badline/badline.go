@@ -1,6 +1,6 @@
-// Not part of the library: package badline plays bots to a host over lines that are made bad, and
-// judges what the host did. It knows what became of each datagram, so it need not guess
-// what the lines have lost.
+// Not part of the library: package badline plays bots on a host over lines with
+// faults, and judges the host. It knows what happened to each datagram, so it
+// need not estimate losses.
 package badline
 
 import (
@@ -19,32 +19,31 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// The bounds of the datagrams that a game keeps, and of those that the judge sees: of more it would leave
-// many without a verdict.
+// Limits of the datagrams that a game keeps, and of those that are judged.
 const (
 	mostFrames = 300_000
 	mostBytes  = 64 << 20
 	mostJudged = 250_000
 )
 
-// Options say what is played, on which line, and what is expected of the host.
+// Options configure the game, the lines, and what is expected of the host.
 type Options struct {
 	Bots  bots.Options
-	Line  [2]impair.Config // by direction
+	Line  [2]impair.Config // indexed by direction
 	Judge conform.Config
 	First int                 // number of the first frame
-	Log   func(impair.Report) // is told what a line did to each datagram; nil for nobody
+	Log   func(impair.Report) // called with what a line did to each datagram. It may be nil.
 }
 
-// A Game is what became of a game.
+// A Game is the result of a game.
 type Game struct {
 	Bots    *bots.Report
-	Reports []*result.Report // of the judge, about the datagrams that the host got and sent
-	Frames  []suite.Frame    // as the host got and sent them
-	Left    int              // frames beyond those
-	Passed  int              // datagrams that came through
-	Lost    int              // datagrams that did not
-	Judged  int              // frames that the judge has seen
+	Reports []*result.Report // reports about the datagrams that the host received and sent
+	Frames  []suite.Frame    // in the order in which the host received and sent them
+	Left    int              // number of further frames
+	Passed  int              // number of delivered datagrams
+	Lost    int              // number of datagrams that were not delivered
+	Judged  int              // number of judged frames
 	ledger  ledger
 	copies  copies
 }
@@ -70,7 +69,7 @@ func Play(d suite.Driver, o Options) (*Game, error) {
 	return g, nil
 }
 
-// The cases that a game answers.
+// The cases that a game tests.
 const (
 	staying   = "B-1"
 	delivered = "B-2"
@@ -78,10 +77,11 @@ const (
 	alike     = "B-4"
 )
 
-// Cases are the ids of the cases that a game answers.
+// Cases returns the ids of the cases that a game tests.
 func Cases() []string { return []string{staying, delivered, once, alike} }
 
-// Outcomes returns what became of the cases that a game answers, and took so long.
+// Outcomes returns the outcomes of the cases. The argument took is how long
+// they took.
 func (g *Game) Outcomes(took time.Duration) []suite.Outcome {
 	stay := suite.Outcome{ID: staying, Took: took}
 	for i := range g.Bots.Players {
@@ -95,7 +95,7 @@ func (g *Game) Outcomes(took time.Duration) []suite.Outcome {
 	return []suite.Outcome{stay, g.delivered(took), g.copied(took), g.judged(took)}
 }
 
-// unplayed returns what became of the cases if nobody came in.
+// unplayed returns the outcomes if no bot joined.
 func unplayed(stay suite.Outcome) []suite.Outcome {
 	const why = "no bot came into the game"
 	if stay.Came == "" {
@@ -104,15 +104,15 @@ func unplayed(stay suite.Outcome) []suite.Outcome {
 	return []suite.Outcome{stay, {ID: delivered, Skip: why}, {ID: once, Skip: why}, {ID: alike, Skip: why}}
 }
 
-// Unplayed returns what became of the cases if [Play] failed.
+// Unplayed returns the outcomes if [Play] failed.
 func Unplayed(err error) []suite.Outcome {
 	return unplayed(suite.Outcome{ID: staying, Came: err.Error()})
 }
 
-// mostCame bounds what an outcome lists.
+// mostCame is the maximum number of entries in an outcome.
 const mostCame = 12
 
-// more adds something that breaks the rule of a case.
+// more adds a violation to an outcome.
 func more(o *suite.Outcome, came string, frames ...int) {
 	switch {
 	case o.Came == "":
@@ -125,7 +125,8 @@ func more(o *suite.Outcome, came string, frames ...int) {
 	}
 }
 
-// delivered is about messages of the host that came to nobody, though the lines let others through.
+// delivered judges messages of the host that reached no client although the
+// lines let others through.
 func (g *Game) delivered(took time.Duration) suite.Outcome {
 	o := suite.Outcome{ID: delivered, Took: took}
 	for _, m := range g.ledger.lost {
@@ -137,7 +138,7 @@ func (g *Game) delivered(took time.Duration) suite.Outcome {
 	return o
 }
 
-// copied is about messages that did not come to every client once.
+// copied judges messages that did not reach every client exactly once.
 func (g *Game) copied(took time.Duration) suite.Outcome {
 	o := suite.Outcome{ID: once, Took: took}
 	for _, f := range g.copies.faults {
@@ -149,7 +150,7 @@ func (g *Game) copied(took time.Duration) suite.Outcome {
 	return o
 }
 
-// judged is about the differences that the judge found.
+// judged judges the differences that the comparison found.
 func (g *Game) judged(took time.Duration) suite.Outcome {
 	o := suite.Outcome{ID: alike, Took: took}
 	compared := 0
@@ -169,17 +170,18 @@ func (g *Game) judged(took time.Duration) suite.Outcome {
 	return o
 }
 
-// A pair are the lines of a client by direction.
+// A pair has the lines of a client, by direction.
 type pair [2]*impair.Line[[]byte]
 
-// A rough driver carries datagrams over bad lines, and judges what the host gets and sends.
+// A rough is a driver that carries datagrams over lines with faults, and judges
+// what the host receives and sends.
 type rough struct {
 	suite.Driver
 
 	o        Options
 	game     *Game
 	lines    map[netip.AddrPort]*pair
-	order    []netip.AddrPort // of lines
+	order    []netip.AddrPort // clients in the order of their lines
 	opened   int
 	next     int // number of the next frame
 	bytes    int
@@ -187,7 +189,7 @@ type rough struct {
 	hosts    *conform.Hosts
 }
 
-// Open opens a socket with lines of its own.
+// Open opens a socket with separate lines.
 func (l *rough) Open() (netip.AddrPort, error) {
 	local, err := l.Driver.Open()
 	if err == nil {
@@ -201,7 +203,8 @@ func (l *rough) Open() (netip.AddrPort, error) {
 	return local, err
 }
 
-// Close closes a socket. What is still on its lines does not arrive.
+// Close closes a socket. Datagrams that are still on its lines are not
+// delivered.
 func (l *rough) Close(local netip.AddrPort) {
 	if p := l.lines[local]; p != nil {
 		for _, line := range p {
@@ -217,7 +220,7 @@ func (l *rough) Close(local netip.AddrPort) {
 	l.Driver.Close(local)
 }
 
-// log counts and tells what became of a datagram.
+// log counts and reports what happened to a datagram.
 func (l *rough) log(client netip.AddrPort, r impair.Report) {
 	if r.Fate == impair.Passed {
 		l.game.Passed++
@@ -230,7 +233,7 @@ func (l *rough) log(client netip.AddrPort, r impair.Report) {
 	}
 }
 
-// put puts a datagram on a line, and reports whether it will come through.
+// put puts a datagram on a line, and reports whether it will be delivered.
 func (l *rough) put(client netip.AddrPort, to impair.Direction, d []byte) bool {
 	p := l.lines[client]
 	if p == nil {
@@ -249,7 +252,8 @@ func (l *rough) Send(local netip.AddrPort, d []byte) error {
 	return l.arrive()
 }
 
-// arrive lets the host get the datagrams that are due. It returns the error of the last.
+// arrive delivers the datagrams that are due to the host. It returns the error
+// of the last one.
 func (l *rough) arrive() (err error) {
 	for _, local := range l.order {
 		for {
@@ -269,10 +273,10 @@ func (l *rough) arrive() (err error) {
 	return err
 }
 
-// Receive waits for the next datagram that comes through from the host.
+// Receive waits for the next datagram of the host that is delivered.
 func (l *rough) Receive(until time.Time) (relay.Arrival, bool) {
 	for {
-		_ = l.arrive() // Refused tells
+		_ = l.arrive() // Refused reports errors
 		wait := until
 		for _, local := range l.order {
 			p := l.lines[local]
@@ -292,7 +296,8 @@ func (l *rough) Receive(until time.Time) (relay.Arrival, bool) {
 	}
 }
 
-// answer puts the next datagram of the host on its way. It waits at most until a time.
+// answer puts the next datagram of the host on its line. It waits at most until
+// the given time.
 func (l *rough) answer(until time.Time) bool {
 	a, ok := l.Driver.Receive(until)
 	if ok {
@@ -301,7 +306,8 @@ func (l *rough) answer(until time.Time) bool {
 	return ok
 }
 
-// note judges and keeps a datagram that the host gets or sends. It may not come through to a client.
+// note judges and stores a datagram that the host receives or sends, even if it
+// is not delivered to a client.
 func (l *rough) note(from, to netip.AddrPort, d []byte, passes bool) {
 	n, now := l.next, l.Now()
 	l.next++

@@ -9,35 +9,35 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// The times and sizes of the books about copies.
+// Times and limits for counting copies.
 const (
-	settled  = 30 * time.Second // after which a message has come to everybody, whatever the lines lost before
-	entered  = 5 * time.Second  // after its first copy a client surely is in the game
+	settled  = 30 * time.Second // after this time a message has reached all clients, whatever the lines lost before
+	entered  = 5 * time.Second  // after this time from its first copy, a client is certainly in the game
 	mostKept = 1 << 16          // messages that wait for their copies
 )
 
-// A said is what the clients said with the same bytes, at about the same time.
+// A said is messages of clients with the same bytes at about the same time.
 type said struct {
 	body        string
 	name        string
 	frame       int
 	first, last time.Time
-	due         time.Time              // when it's looked at
-	by          map[netip.AddrPort]int // how often the host got it
-	to          map[netip.AddrPort]int // how often the host sent it, each number once
+	due         time.Time              // when it is judged
+	by          map[netip.AddrPort]int // how often the host received it from each client
+	to          map[netip.AddrPort]int // how often the host sent it to each client, without retransmissions
 }
 
-// Copies are books about the messages that a host passes on as they are. What the lines lose is
-// known, so that one copy must go to each client that stays, and no more.
+// A copies counts the messages that a host passes on unchanged. Since all
+// losses are known, exactly one copy must go to each client that stays.
 type copies struct {
 	by     map[string]*said
 	order  []*said                      // by due
-	since  map[netip.AddrPort]time.Time // the first copy to each client
+	since  map[netip.AddrPort]time.Time // time of the first copy to each client
 	faults []fault
-	more   int // faults that are not listed
+	more   int // number of faults that are not listed
 }
 
-// A fault is a copy that is missing or too many.
+// A fault is a missing or surplus copy.
 type fault struct {
 	text  string
 	frame int
@@ -52,7 +52,7 @@ func toAll(r decode.Relay) bool {
 	return r == decode.RelayForward || r == decode.RelaySlots || r == decode.RelayEcho
 }
 
-// takes takes a message that the host gets from a client, or sends to it.
+// takes handles a message that the host receives from a client, or sends to it.
 func (c *copies) takes(client netip.AddrPort, r *dissect.Record) {
 	if r.Kind != dissect.KindMessage || r.Status != dissect.StatusOK || r.Spec == nil || !toAll(r.Spec.Relay) || !r.Transport.HasSeq {
 		return
@@ -62,7 +62,7 @@ func (c *copies) takes(client netip.AddrPort, r *dissect.Record) {
 		if s == nil {
 			return
 		}
-		if s.to[client]++; c.since[client].IsZero() && r.Spec.Relay != decode.RelaySlots { // those go to who is still loading
+		if s.to[client]++; c.since[client].IsZero() && r.Spec.Relay != decode.RelaySlots { // those also go to clients that are still loading
 			c.since[client] = r.Time
 		}
 		return
@@ -79,7 +79,8 @@ func (c *copies) takes(client netip.AddrPort, r *dissect.Record) {
 	s.last = r.Time
 }
 
-// settles judges what is old enough. What is said again and again is judged at the end.
+// settles judges the messages whose time has come. Messages that are repeated
+// all the time are judged at the end.
 func (c *copies) settles(now time.Time) {
 	for len(c.order) > 0 {
 		s := c.order[0]
@@ -97,11 +98,11 @@ func (c *copies) settles(now time.Time) {
 	}
 }
 
-// judge compares the copies at the clients that have been in the game all the time.
+// judge compares the copies at the clients that were in the game all the time.
 func (c *copies) judge(s *said) {
 	times, passed := 0, false
 	for author, n := range s.by {
-		if c.since[author].IsZero() { // gone: copies may have been held back behind a message that never came
+		if c.since[author].IsZero() { // the author has left, so copies may have waited behind a message that never came
 			return
 		}
 		times += n

@@ -9,45 +9,47 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// The times and sizes of a ledger.
+// Times and limits of a ledger.
 const (
-	abandoned = 20 * time.Second // after which a host surely has sent a message again
-	mostLost  = 64               // that are listed
+	abandoned = 20 * time.Second // after this time a host has certainly retransmitted a message
+	mostLost  = 64               // maximum number of listed losses
 )
 
-// A key tells the reliable messages to one client apart.
+// A key identifies the reliable messages to one client.
 type key struct {
 	control bool
 	seq     uint16
 	index   uint8
 }
 
-// A message of the host waits until a copy of it comes through.
+// A message is a message of the host of which no copy has been delivered.
 type message struct {
 	to          netip.AddrPort
 	name        string
 	key         key
-	first, sent int // frame, and how often
+	first, sent int // first frame, and number of transmissions
 	last        time.Time
 }
 
-// String tells of a message that was lost.
+// String describes a lost message.
 func (m *message) String() string {
 	return fmt.Sprintf("frame %d: %s, number %d, to %v: sent %d times, and none came through", m.first, m.name, m.key.seq, m.to, m.sent)
 }
 
-// A ledger finds the reliable messages that a host gave up before one copy of them came through.
+// A ledger finds the reliable messages that a host gave up before one copy of
+// them was delivered.
 type ledger struct {
-	open   map[netip.AddrPort]map[key]*message // nil for one that has come through
+	open   map[netip.AddrPort]map[key]*message // nil for messages that were delivered
 	lost   []*message
-	others int // more that are lost
+	others int // number of further losses
 }
 
 func newLedger() ledger {
 	return ledger{open: map[netip.AddrPort]map[key]*message{}}
 }
 
-// sends takes a message of the host, and whether its datagram comes through.
+// sends handles a message of the host. The argument passes tells whether its
+// datagram is delivered.
 func (g *ledger) sends(to netip.AddrPort, r *dissect.Record, passes bool) {
 	h := &r.Transport
 	if r.Kind == dissect.KindGameSpy || !h.HasSeq || h.Type == transport.Acknowledge {
@@ -59,7 +61,7 @@ func (g *ledger) sends(to netip.AddrPort, r *dissect.Record, passes bool) {
 		all = map[key]*message{}
 		g.open[to] = all
 	}
-	const far = 1 << 15 // numbers begin anew after 65,535
+	const far = 1 << 15 // numbers wrap after 65,535
 	delete(all, key{k.control, k.seq ^ far, k.index})
 	m, known := all[k]
 	switch {
@@ -79,7 +81,8 @@ func (g *ledger) sends(to netip.AddrPort, r *dissect.Record, passes bool) {
 	m.last = r.Time
 }
 
-// ends takes note that a client has gone. What the host had time to send again, and did not, is lost.
+// ends records that a client has left. Messages that the host had time to
+// retransmit, and did not, are lost.
 func (g *ledger) ends(client netip.AddrPort, now time.Time) {
 	for _, m := range g.open[client] {
 		switch {

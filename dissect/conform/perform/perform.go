@@ -1,5 +1,5 @@
-// Not part of the library: package perform plays the clients of a capture to a live
-// host.
+// Not part of the library: package perform plays the clients of a capture on a
+// live host.
 package perform
 
 import (
@@ -19,33 +19,33 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Limits of a performance.
+// Limits of a performer.
 const (
 	maxParts = 256
-	maxLine  = 8192 // messages of a client that wait until the host lets it say them; more are dropped and counted
+	maxLine  = 8192 // messages of a client that wait until the host is ready for them. Further ones are dropped and counted.
 )
 
-// A part is a captured client as it is played to a live host.
+// A part is a captured client that is played on a live host.
 type part struct {
-	client *conform.Client // as it was captured
-	live   *relay.Client   // as it is played; it sends only messages from here
-	ready  bool            // it has said so
+	client *conform.Client // the captured client
+	live   *relay.Client   // the client that is played. It sends only messages from this package.
+	ready  bool            // it has sent that it is ready
 	line   []*conform.Event
 	left   bool
-	waits  bool      // until those before it are let in
+	waits  bool      // it waits until the clients before it are let in
 	since  time.Time // when it began to wait, or asked to be let in
-	body   []byte    // of its connect, nil for one that is made up
+	body   []byte    // body of its connect, nil to make one up
 }
 
-// out reports whether the live host has put the client out, or ended.
+// out reports whether the live host has removed the client, or has ended.
 func (n *part) out() bool { return n.live.Phase == relay.ClientGone }
 
-// A Performer plays the clients of a capture to a live host: it takes the
+// A Performer plays the clients of a capture on a live host. It takes the
 // records of the capture when they are due and the datagrams of the host when
-// they come, and gives the datagrams of the clients. A client's messages wait
-// until the host is as far as the captured one was: an id before a name,
-// GameInit before ClientReady. Ids and slots in messages become those of the
-// live host. It has no socket and no clock.
+// they come, and returns the datagrams of the clients. A client's messages wait
+// until the live host has reached the same step as the captured one, such as an
+// id before a name, or GameInit before ClientReady. Ids and slots in messages
+// are replaced by the live host's. It has no socket and no clock.
 type Performer struct {
 	clients *conform.Clients
 	parts   []*part
@@ -56,14 +56,14 @@ type Performer struct {
 	turn    int
 	nonce   uint32
 
-	Dropped  int  // messages that waited in vain, or for too long a line
+	Dropped  int  // number of messages that waited in vain, or for which too many waited
 	Accepted bool // the host accepted a client
-	// Answers stand for the captured hashes of the clients' files, by round.
+	// Answers replace the captured hashes of the clients' files, by round.
 	Answers map[uint8]*msg.ChecksumResponse
 }
 
-// New returns a performer of a capture. A nil catalog stands for the messages of the
-// game.
+// New returns a performer of a capture. A nil catalog means the game's
+// messages.
 func New(catalog *decode.Catalog) *Performer {
 	if catalog == nil {
 		catalog = msg.Catalog()
@@ -73,7 +73,7 @@ func New(catalog *decode.Catalog) *Performer {
 	return p
 }
 
-// Record takes a record of the capture that is due now.
+// Record handles a record of the capture that is due now.
 func (p *Performer) Record(now time.Time, r *dissect.Record) {
 	p.now = now
 	p.clients.Record(r)
@@ -83,14 +83,14 @@ func (p *Performer) Record(now time.Time, r *dissect.Record) {
 	}
 }
 
-// event takes an event of the capture.
+// event handles an event of the capture.
 func (p *Performer) event(e *conform.Event) {
-	kept := *e // its body is the receiver's
+	kept := *e // its body belongs to the receiver
 	switch e.Kind {
 	case conform.Joined:
 		p.join(e)
 		return
-	case conform.PutOut: // that was the captured host's decision; here the client leaves
+	case conform.PutOut: // the captured host decided that, so the client leaves here
 		kept.Kind = conform.Left
 	case conform.Output:
 		return
@@ -105,7 +105,8 @@ func (p *Performer) event(e *conform.Event) {
 	}
 }
 
-// join makes the part of a client, and forgets those that are gone when there are many.
+// join makes the part of a client. If there are many, it drops those that are
+// gone.
 func (p *Performer) join(e *conform.Event) {
 	if len(p.parts) >= maxParts {
 		p.parts = slices.DeleteFunc(p.parts, func(n *part) bool { return n.out() || n.left && n.live.Idle() })
@@ -113,18 +114,18 @@ func (p *Performer) join(e *conform.Event) {
 	}
 	p.nonce++
 	cfg := relay.ClientConfig{Catalog: p.catalog, Nonce: p.nonce, Claimed: conform.Claimed(e.Client.Addr)}
-	if e.Client.Adopted { // the capture lacks its answers
+	if e.Client.Adopted { // the capture lacks the client's answers
 		cfg.Answer, cfg.Enter = p.files, !e.Client.Joining
 	}
 	p.parts = append(p.parts, &part{client: e.Client, live: relay.NewClient(cfg), since: p.now, waits: true, body: e.Body})
 	p.admit()
 }
 
-// longestTurn is how long a client waits for those before it to be let in.
+// longestTurn is how long a client waits until those before it are let in.
 const longestTurn = 5 * time.Second
 
-// admit lets clients connect in the order of the capture, each when the host has
-// let in those before it: it gives slots in that order.
+// admit lets clients connect in the order of the capture, each after the host
+// has let in those before it, since the host gives slots in that order.
 func (p *Performer) admit() {
 	for _, n := range p.parts {
 		if n.waits {
@@ -140,7 +141,7 @@ func (p *Performer) admit() {
 // Others returns the hosts of the capture's other games, which are not played.
 func (p *Performer) Others() []netip.AddrPort { return p.clients.Others() }
 
-// of returns the part of a client, nil if it has none.
+// of returns the part of a client, or nil if it has none.
 func (p *Performer) of(c *conform.Client) *part {
 	if i := slices.IndexFunc(p.parts, func(n *part) bool { return n.client == c }); i >= 0 {
 		return p.parts[i]
@@ -165,12 +166,12 @@ func (p *Performer) speak(n *part) {
 	}
 }
 
-// files returns the answer of a client for which the capture holds none.
+// files returns an answer for a client whose answer is not in the capture.
 func (p *Performer) files(round uint8) *msg.ChecksumResponse {
 	return cmp.Or(p.Answers[round], suite.StockAnswer(round))
 }
 
-// step returns the part that a message has in a join.
+// step returns the step of a join to which a message belongs.
 func (p *Performer) step(e *conform.Event) decode.Step {
 	if spec := p.catalog.Lookup(e.Op); spec != nil && e.Type == transport.Standard {
 		return spec.Step
@@ -178,7 +179,7 @@ func (p *Performer) step(e *conform.Event) decode.Step {
 	return decode.StepNone
 }
 
-// may reports whether the host has come as far as a message needs.
+// may reports whether the host has reached the step that a message needs.
 func (p *Performer) may(n *part, e *conform.Event) bool {
 	switch step := p.step(e); {
 	case n.live.ID == 0:
@@ -195,7 +196,7 @@ func (p *Performer) may(n *part, e *conform.Event) bool {
 	return n.live.InGame
 }
 
-// say queues one message of a client, with the ids of the live host.
+// say queues a message of a client, with the ids of the live host.
 func (p *Performer) say(n *part, e *conform.Event) {
 	body := e.Body
 	switch step := p.step(e); {
@@ -206,7 +207,7 @@ func (p *Performer) say(n *part, e *conform.Event) {
 	case e.Type == transport.NameChange:
 		body = p.named(n, body)
 	case step == decode.StepAnswer:
-		if !n.client.Adopted && len(n.live.Asked) > 0 { // otherwise nobody asks for it
+		if !n.client.Adopted && len(n.live.Asked) > 0 { // otherwise the host does not ask for it
 			p.answer(n, body)
 		}
 		return
@@ -219,7 +220,7 @@ func (p *Performer) say(n *part, e *conform.Event) {
 	}
 }
 
-// named returns the body of a client's NameChange with the id that the client has.
+// named returns the body of a client's NameChange with the client's id.
 func (p *Performer) named(n *part, body []byte) []byte {
 	if spec := transport.SpecFor(&transport.Message{Header: transport.Header{Type: transport.NameChange}, Body: body}); spec != nil {
 		if m, ok := p.decoder.ReadBody(spec, body).Message.(*transport.Identity); ok {
@@ -232,8 +233,8 @@ func (p *Performer) named(n *part, body []byte) []byte {
 	return body
 }
 
-// answer answers the round of the checksums that the host asks for, with the hashes
-// that are given, or else the captured ones.
+// answer answers the round of the checksums that the host asks for, with the
+// configured hashes, or else the captured ones.
 func (p *Performer) answer(n *part, body []byte) {
 	round := n.live.Asked[0]
 	n.live.Asked = n.live.Asked[1:]
@@ -247,7 +248,7 @@ func (p *Performer) answer(n *part, body []byte) {
 	n.live.Say(p.now, msg.OpChecksumResponse, m)
 }
 
-// renumber puts the ids of the live host into a game message: slots and ids of
+// renumber replaces ids in a game message by the live host's: slots and ids of
 // players, and objects in the ranges of players.
 func (p *Performer) renumber(body []byte) {
 	if len(body) == 0 {
@@ -280,7 +281,7 @@ func (p *Performer) renumber(body []byte) {
 	}))
 }
 
-// livePeer returns the id that a captured client's id has become.
+// livePeer returns the live host's id for a captured client's id.
 func (p *Performer) livePeer(id uint64) uint64 {
 	for _, n := range p.parts {
 		if n.live.ID != 0 && uint64(n.client.Peer) == id && !n.left {
@@ -290,7 +291,7 @@ func (p *Performer) livePeer(id uint64) uint64 {
 	return id
 }
 
-// liveSlot returns the slot that a captured client's slot has become.
+// liveSlot returns the live host's slot for a captured client's slot.
 func (p *Performer) liveSlot(slot int) int {
 	for i := len(p.parts) - 1; i >= 0; i-- {
 		if n := p.parts[i]; n.client.Slot == slot && n.live.Slot >= 0 {
@@ -314,7 +315,7 @@ func (p *Performer) Receive(now time.Time, c *conform.Client, datagram []byte) {
 	p.admit()
 }
 
-// Send returns the next datagram of a client, as it goes to the network, until
+// Send returns the next datagram of a client, in its form on the network, until
 // ok is false. It is valid until the next call.
 func (p *Performer) Send(now time.Time) (c *conform.Client, datagram []byte, ok bool) {
 	if p.now = now; p.turn == 0 {
@@ -333,7 +334,7 @@ func (p *Performer) Send(now time.Time) (c *conform.Client, datagram []byte, ok 
 	return nil, nil, false
 }
 
-// Next returns when Send may have something again without anything coming in.
+// Next returns when Send may next have a datagram if nothing is received.
 func (p *Performer) Next() (next time.Time) {
 	for _, n := range p.parts {
 		if n.out() || n.left && n.live.Idle() {
@@ -346,7 +347,7 @@ func (p *Performer) Next() (next time.Time) {
 	return next
 }
 
-// Idle reports whether nothing waits to be said or to be acknowledged.
+// Idle reports whether no message waits to be sent or acknowledged.
 func (p *Performer) Idle() bool {
 	for _, n := range p.parts {
 		if !n.out() && (len(n.line) > 0 || !n.live.Idle()) {
@@ -356,8 +357,8 @@ func (p *Performer) Idle() bool {
 	return true
 }
 
-// Leave lets all clients leave that have not left. Their unsent messages are
-// dropped.
+// Leave makes all clients leave that have not left. It drops their unsent
+// messages.
 func (p *Performer) Leave(now time.Time) {
 	p.now = now
 	for _, n := range p.parts {
@@ -370,8 +371,8 @@ func (p *Performer) Leave(now time.Time) {
 	}
 }
 
-// Stuck tells which clients never got into the game, for people. Names are text
-// from the network.
+// Stuck returns the names of the clients that did not get into the game. They
+// are text from the network.
 func (p *Performer) Stuck() (names []string) {
 	for _, n := range p.parts {
 		if !n.live.InGame {

@@ -1,19 +1,22 @@
-// Not part of the library: package shrink finds a short part of a list that still shows what the whole list shows.
+// Not part of the library: package shrink finds a short part of a list that
+// still has a property of the whole list.
 package shrink
 
 // A Search is a search by delta debugging (Zeller and Hildebrandt, 2002).
 type Search[T any] struct {
-	Shows  func([]T) bool // whether a part of the list, in its order, shows it
-	Enough func() bool    // ends the search early; nil for never
-	Trials int            // so far
+	Shows  func([]T) bool // reports whether a part of the list, in its order, has the property
+	Enough func() bool    // reports whether to end the search early. It may be nil.
+	Trials int            // number of trials so far
 }
 
-// List returns a part of a list that shows the same. If the search isn't ended early, no single
-// element can be left out any more. The whole list must show it.
+// List returns a part of a list that has the property. Unless the search ended
+// early, no single element of it can be removed. The whole list must have the
+// property.
 func (s *Search[T]) List(all []T) []T {
 	for chunk := (len(all) + 1) / 2; chunk > 0 && len(all) > 0; {
 		before := len(all)
-		// What comes after the thing that is looked for is most of it as a rule, so the end goes first.
+		// Usually most of a list comes after what matters, so try to remove the end
+		// first.
 		for end := len(all); end > 0; end -= chunk {
 			if s.Enough != nil && s.Enough() {
 				return all

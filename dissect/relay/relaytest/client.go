@@ -1,6 +1,6 @@
-// Not part of the library: package relaytest extends [relay.Client] for tests of
-// hosts: its client flies a ship and numbers its messages, so that no loss goes
-// unnoticed.
+// Not part of the library: package relaytest extends [relay.Client] for tests
+// of hosts. Its client flies a ship and numbers its messages, so that tests
+// detect losses.
 package relaytest
 
 import (
@@ -20,36 +20,36 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Options say who a client is.
+// Options configure a client.
 type Options struct {
 	Name     string
 	Password string
-	Claimed  [4]byte // its address, as it sees it
-	Nonce    uint32  // other than 0
-	OpenBC   bool    // it writes as OpenBC's test clients do
+	Claimed  [4]byte // the client's address as the client knows it
+	Nonce    uint32  // nonce of the connect, not 0
+	OpenBC   bool    // the client writes as OpenBC's test clients do
 	First    int     // number of the first message that Fight numbers
 	Limits   arq.Limits
 }
 
-// The phases that tests look at.
+// The phases that tests use.
 const (
 	Playing = relay.ClientPlaying
 	Gone    = relay.ClientGone
 )
 
-// A Client is one that does by itself all that the game's does.
+// A Client is a client that does automatically what the game's client does.
 type Client struct {
 	*relay.Client
 	Options
-	Names []string         // that it was told, its own included
-	Known map[uint8]string // the last name of each id, as long as it is there
-	Lost  []uint8          // ids of those who, as it was told, have left
+	Names []string         // names that it was sent, including its own
+	Known map[uint8]string // last name of each id that is still there
+	Lost  []uint8          // ids of clients whose leave it was sent
 
-	// Deliver is told of every game message, if it is not nil. The message
-	// is borrowed.
+	// Deliver, if not nil, is called with every game message. The message is
+	// borrowed.
 	Deliver func(now time.Time, m *arq.Message)
 
-	numbers [3]int // of the messages that Fight has sent, by stream
+	numbers [3]int // numbers of the messages that Fight has sent, by stream
 }
 
 // NewClient returns a client that has not connected.
@@ -68,7 +68,7 @@ func NewClient(o Options) *Client {
 // Ship returns the id of the client's ship.
 func (c *Client) Ship() wire.ObjectID { return wire.FirstObject(c.Slot) }
 
-// Connect asks to be let in, once a second until there is an answer.
+// Connect asks to be let in, once a second until the host answers.
 func (c *Client) Connect(now time.Time) { c.Client.Connect(now, nil) }
 
 func (c *Client) deliver(now time.Time, m *arq.Message) {
@@ -85,14 +85,14 @@ func (c *Client) deliver(now time.Time, m *arq.Message) {
 	}
 }
 
-// lose notes that a client has left.
+// lose records that a client has left.
 func (c *Client) lose(id uint8) {
 	c.Lost = append(c.Lost, id)
 	delete(c.Known, id)
 }
 
-// answer returns the hashes of the files of a round: of as many files as the
-// game's own answers have, so that the third comes in fragments.
+// answer returns the hashes of the files of a round. There are as many as in
+// the game's answers, so that the third one is sent in fragments.
 func answer(round uint8) *msg.ChecksumResponse {
 	files := func(prefix string, n int) (list []msg.ChecksumFile) {
 		for i := range n {
@@ -137,7 +137,7 @@ const (
 )
 
 func unhex(text string) []byte {
-	b, _ := hex.DecodeString(text) // the text is ours
+	b, _ := hex.DecodeString(text) // the text is a constant
 	return b
 }
 
@@ -158,13 +158,13 @@ func (c *Client) CreateShip(now time.Time) {
 
 // Streams of messages that Fight numbers.
 const (
-	Forward = iota // to all others
-	Chat           // to all
-	Consume        // to nobody
+	Forward = iota // sent to all others
+	Chat           // sent to all
+	Consume        // sent to no client
 )
 
 // Fight sends a client's messages for a tenth of a second of battle: a ship
-// update, and now and then a shot, a new target or a word.
+// update, and sometimes a shot, a new target or chat.
 func (c *Client) Fight(now time.Time, tick int) {
 	c.SayAs(now, msg.OpStateUpdate, &msg.StateUpdate{
 		Object: c.Ship(), GameTime: wire.FloatBits(float32(tick) / 10),
@@ -187,7 +187,7 @@ func (c *Client) Fight(now time.Time, tick int) {
 	}
 }
 
-// event sends that a weapon begins or ceases to fire.
+// event sends that a weapon begins or stops to fire.
 func (c *Client) event(now time.Time, op decode.Opcode) {
 	switch n := c.number(Forward); {
 	case c.OpenBC:
@@ -206,11 +206,11 @@ func (c *Client) number(stream int) wire.ObjectID {
 	return c.Ship() + wire.ObjectID(c.numbers[stream])
 }
 
-// Last returns the number of the last message of a stream that was sent.
+// Last returns the number of the last message that was sent in a stream.
 func (c *Client) Last(stream int) int { return c.numbers[stream] }
 
-// Numbered returns which message of Fight's a body is: the stream and the number
-// in it, and the slot of the sender; of chat its name instead.
+// Numbered returns the stream and the number of a message of Fight. It also
+// returns the sender's slot, or for chat, the sender's name.
 func Numbered(body []byte) (stream, slot int, name string, number int, ok bool) {
 	object := func(at int) bool {
 		if len(body) < at+4 {

@@ -8,15 +8,17 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// A World is a host in virtual time, which datagrams reach at once. It implements the driver of package suite.
+// A World is a host in virtual time that receives datagrams at once. It
+// implements the driver of package suite.
 type World struct {
-	// Out, if not nil, changes a datagram of the host. It returns the datagrams that leave.
+	// Out, if not nil, changes a datagram of the host. It returns the datagrams to
+	// deliver.
 	Out func(to netip.AddrPort, d []byte) [][]byte
 
 	now  time.Time
 	at   netip.AddrPort
 	host *relay.Host
-	next time.Time // the host wants to be called
+	next time.Time // when the host must be called
 	port uint16
 	open map[netip.AddrPort]bool
 	sent []relay.Arrival
@@ -36,7 +38,7 @@ func (w *World) Now() time.Time { return w.now }
 // Host returns the address of the host.
 func (w *World) Host() netip.AddrPort { return w.at }
 
-// Open returns the address of another socket.
+// Open returns the address of a new socket.
 func (w *World) Open() (netip.AddrPort, error) {
 	w.port++
 	local := netip.AddrPortFrom(netip.MustParseAddr("198.51.100.7"), w.port)
@@ -44,23 +46,23 @@ func (w *World) Open() (netip.AddrPort, error) {
 	return local, nil
 }
 
-// Listen fails: nobody but the host is there.
+// Listen fails, since only the host is there.
 func (w *World) Listen(netip.AddrPort) error { return errors.New("not here") }
 
 // Close closes a socket.
 func (w *World) Close(local netip.AddrPort) { delete(w.open, local) }
 
-// Refused returns nil: the host is there.
+// Refused returns nil, since the host is there.
 func (w *World) Refused() error { return nil }
 
-// Send gives the host a datagram.
+// Send sends the host a datagram.
 func (w *World) Send(local netip.AddrPort, d []byte) error {
 	w.host.Receive(w.now, local, d)
 	w.turn()
 	return nil
 }
 
-// turn lets the host send all that waits.
+// turn lets the host send all waiting datagrams.
 func (w *World) turn() {
 	w.next = w.host.Advance(w.now)
 	for {
@@ -78,7 +80,8 @@ func (w *World) turn() {
 	}
 }
 
-// Receive returns the next datagram of the host that comes before a time.
+// Receive returns the next datagram of the host that comes before the given
+// time.
 func (w *World) Receive(until time.Time) (relay.Arrival, bool) {
 	for {
 		for len(w.sent) > 0 {

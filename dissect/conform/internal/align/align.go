@@ -1,4 +1,4 @@
-// Package align pairs the elements of two lists that should hold the same, such as
+// Package align pairs the elements of two lists that should be equal, such as
 // the messages of a client and a host's copies of them.
 package align
 
@@ -7,29 +7,31 @@ import (
 	"sort"
 )
 
-// An Element of a list has equals, which have the same key.
+// An Element is an element of a list. Equal elements have the same key.
 type Element struct {
 	Key  uint64
-	Wild bool // it can be any element: the recording does not hold it
-	Free bool // it need not have a counterpart
-	Pair int  // index of its counterpart in the other list, -1 without
+	Wild bool // it can be any element, since the recording lacks it
+	Free bool // it does not need a counterpart
+	Pair int  // index of its counterpart in the other list, or -1 if there is none
 }
 
-// Costs of an alignment. A wild element explains less than an equal one.
+// Costs of an alignment. Pairing with a wild element costs more than with an
+// equal one.
 const (
 	CostWild   = 1
-	CostSingle = 1 << 10 // of an element that has no counterpart, and should
+	CostSingle = 1 << 10 // for an element that lacks a counterpart and needs one
 )
 
 // A Grid pairs elements in their order at the least cost.
 type Grid struct {
 	X, Y         []Element
-	Begins, Ends bool // nobody knows what is before the lists, or after them
+	Begins, Ends bool // what is before or after the lists is unknown
 
-	cost []int32 // of the first elements of both lists
+	cost []int32 // cost for the first elements of both lists
 }
 
-// Cost returns the least cost. Time and memory are the product of the lengths.
+// Cost returns the least cost. Time and memory grow with the product of the
+// lengths.
 func (g *Grid) Cost() int32 {
 	g.cost = make([]int32, (len(g.X)+1)*(len(g.Y)+1))
 	for i := 0; i <= len(g.X); i++ {
@@ -44,7 +46,7 @@ func (g *Grid) Cost() int32 {
 
 func (g *Grid) at(i, j int) *int32 { return &g.cost[i*(len(g.Y)+1)+j] }
 
-// least returns the least cost of the first elements of both lists.
+// least returns the least cost for the first i and j elements.
 func (g *Grid) least(i, j int) int32 {
 	best := int32(1 << 30)
 	if i > 0 {
@@ -61,8 +63,8 @@ func (g *Grid) least(i, j int) int32 {
 	return best
 }
 
-// drop returns the cost of an element without a counterpart, at a place in the other
-// list, which is so long.
+// drop returns the cost of an element without a counterpart. place is its place
+// in the other list, and length that list's length.
 func (g *Grid) drop(e *Element, place, length int) int32 {
 	if e.Wild || e.Free || g.Begins && place == 0 || g.Ends && place == length {
 		return 0
@@ -70,7 +72,7 @@ func (g *Grid) drop(e *Element, place, length int) int32 {
 	return CostSingle
 }
 
-// match returns the cost of a pair. ok is false if it is none.
+// match returns the cost of a pair. If the two cannot be paired, ok is false.
 func match(x, y *Element) (cost int32, ok bool) {
 	switch {
 	case x.Wild && y.Wild:
@@ -81,8 +83,8 @@ func match(x, y *Element) (cost int32, ok bool) {
 	return 0, x.Key == y.Key
 }
 
-// Trace sets the pairs that Cost has found, and frees the single elements that cost
-// nothing.
+// Trace sets the pairs that Cost has found, and marks the single elements
+// without a cost as free.
 func (g *Grid) Trace() {
 	for i, j := len(g.X), len(g.Y); i > 0 || j > 0; {
 		at := *g.at(i, j)
@@ -106,10 +108,10 @@ func (g *Grid) Trace() {
 // A Pair is the indices of an element in each list.
 type Pair struct{ X, Y int }
 
-// Rising returns the longest part of some pairs in which the indices of Y rise.
-// Those of X rise already.
+// Rising returns the longest subsequence of pairs in which the indices of Y
+// rise. The indices of X already rise.
 func Rising(all []Pair) []Pair {
-	var last []int // index of the pair that ends the best part of each length
+	var last []int // index of the pair that ends the best subsequence of each length
 	before := make([]int, len(all))
 	for k, p := range all {
 		n := sort.Search(len(last), func(n int) bool { return all[last[n]].Y >= p.Y })
