@@ -133,7 +133,7 @@ var loopAttacks = []loopAttack{
 		c := s.crowd(20, 20)
 		s.attack(10*time.Millisecond, func(round int) {
 			for n := range 20 {
-				_, _ = c.conns[n].Write([]byte(`\status\`)) // this computer is answered; TestReflection counts for others
+				_, _ = c.conns[n].Write([]byte(`\status\`)) // this computer gets answers, and TestReflection counts them for others
 			}
 		})
 		return nil

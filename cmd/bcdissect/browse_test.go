@@ -182,8 +182,8 @@ func TestBrowseRefuses(t *testing.T) {
 	}
 }
 
-// The copied command decodes the fields that the capture shows, but for names
-// that only the capture knows.
+// The copied command decodes the fields that the capture shows, except for
+// names that only the capture contains.
 func TestDecodeCommand(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell that splits commands")

@@ -66,9 +66,9 @@ func placed(t *testing.T, command []string, capture []byte) []string {
 	return args
 }
 
-// allowed returns how much processor time a command may take for a capture. It
-// takes milliseconds; what grows with the times or numbers in the capture, not
-// with its bytes, soon takes minutes.
+// allowed returns the processor time that a command may take for a capture. It
+// normally takes milliseconds. Work that grows with the times or numbers in the
+// capture, and not with its size, would take minutes.
 func allowed(size int) time.Duration {
 	return 2*time.Second + time.Duration(size)*20*time.Microsecond
 }

@@ -22,13 +22,13 @@ func TestConformOverUDP(t *testing.T) {
 	fixtures.System(t)
 	t.Parallel()
 	checksums := filepath.Join(t.TempDir(), "checksums.txt")
-	if err := os.WriteFile(checksums, []byte("F8A0A768 scripts/App.pyc\n"), 0o600); err != nil { // of a stock installation, docs/relay.md
+	if err := os.WriteFile(checksums, []byte("F8A0A768 scripts/App.pyc\n"), 0o600); err != nil { // from a stock installation, as in docs/relay.md
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		profile string
 		args    []string
-		passed  int // of those that are tried: a case that finds nothing is not
+		passed  int // number of tried cases that pass, not counting cases that find nothing
 	}{
 		{"stock", []string{"--mode", "strict", "--mission", "Mission2", "--password", "Kobayashi", "--checksums", checksums}, 94},
 		{"playable", []string{"--password", "Kobayashi", "--checksums", checksums}, 94},

@@ -30,14 +30,14 @@ import (
 const (
 	damageRuns    = "DAMAGE_RUNS"    // how many damaged files
 	damageSeed    = "DAMAGE_SEED"    // others for another number
-	damageProgram = "DAMAGE_PROGRAM" // the built program; without, it runs inside the test
+	damageProgram = "DAMAGE_PROGRAM" // the built program, or empty to run it inside the test
 )
 
 // No damaged file may make the program take more: all of these captures are
 // small, and the window of zstd takes the most.
 const (
 	damageMemory  = 192 << 20
-	damageTimeout = time.Minute // a run takes milliseconds; more is a hang
+	damageTimeout = time.Minute // timeout for a run, which normally takes milliseconds
 )
 
 // TestDamage runs the program over captures of every form that were damaged at
@@ -224,8 +224,8 @@ func (f *damageForm) damage(t *testing.T, r *rand.Rand) (what string, b []byte) 
 	return what + " (packed)", b
 }
 
-// mangle damages bytes. The ends of frames tell where blocks and their lengths
-// are; without, they are anywhere.
+// mangle damages bytes. If the ends of frames are given, it also damages blocks
+// and their lengths. Otherwise it damages bytes anywhere.
 func mangle(r *rand.Rand, sound []byte, ends []int) (what string, b []byte) {
 	b = bytes.Clone(sound)
 	at := r.IntN(len(b))
@@ -326,8 +326,8 @@ func shared(a, b []byte) int {
 	return n
 }
 
-// beginning holds the lines about the first frames against those of the sound
-// file, and returns how many there are.
+// beginning compares the lines about the first frames with those of the
+// undamaged file, and returns their number.
 func (f *damageForm) beginning(out string, frames int) (lines int, err error) {
 	rest := out
 	for _, want := range f.lines {

@@ -26,7 +26,8 @@ func newTerminal(t *testing.T, width, height int) *terminal {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is missing")
 	}
-	// The name of a socket must not be long, as that of a test's folder may be.
+	// The name of a socket has a maximum length, which a test's folder can
+	// exceed.
 	dir, err := os.MkdirTemp("", "bcd") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func (x *terminal) until(what string, f func(string) bool) string {
 	return ""
 }
 
-// restored waits for the shell, and checks that the terminal is as it was.
+// restored waits for the shell, and checks that the terminal was restored.
 func (x *terminal) restored(before string) {
 	x.t.Helper()
 	x.await("status=")

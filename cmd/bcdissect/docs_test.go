@@ -86,9 +86,9 @@ func readRepository(t *testing.T, root string) *repository {
 	return r
 }
 
-// missing returns the names in a line that read like those of files or folders
-// and that nothing in the repository has. A name may leave out leading folders:
-// relay/session.go is dissect/relay/session.go.
+// missing returns the names in a line that look like names of files or folders
+// but exist nowhere in the repository. A name may lack leading folders:
+// relay/session.go means dissect/relay/session.go.
 func (r *repository) missing(line string) (names []string) {
 	for _, word := range docWord.FindAllString(line, -1) {
 		word, _, _ = strings.Cut(word, "*")

@@ -71,8 +71,9 @@ func TestCommandsDocumented(t *testing.T) {
 	}
 }
 
-// undocumented reports what documents do not name of a command and its
-// subcommands: text is that of the command's own, shared that of shared flags.
+// undocumented reports parts of a command and its subcommands that documents do
+// not name. The argument text is the document of the command, and shared is the
+// document of shared flags.
 func undocumented(t *testing.T, cmd *cobra.Command, text, shared string) {
 	t.Helper()
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

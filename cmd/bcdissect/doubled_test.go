@@ -140,8 +140,8 @@ func differs(a, b string) string {
 	return fmt.Sprintf("%d lines, want %d", len(other), len(one))
 }
 
-// A capture in which datagrams are doubled tells the same as without, but for the
-// counts of datagrams and bytes.
+// A capture with doubled datagrams gives the same report as one without, except
+// for the counts of datagrams and bytes.
 func TestDoubled(t *testing.T) {
 	for _, name := range []string{"stock_client.pcap", "gamespy.pcap", "lossy.pcap", "trouble/arrival.pcap", "variants/join_flow-snap60.pcap"} {
 		t.Run(name, func(t *testing.T) { testDoubled(t, name, []uint64{1}) })

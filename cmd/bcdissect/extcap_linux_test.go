@@ -20,13 +20,13 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A user is somebody without rights but that to capture, with a folder of their
-// own and the program in it.
+// A user is a user who may only capture, with a home folder that contains the
+// program.
 type user struct {
 	home, program string
 }
 
-// newUser returns nobody, in the network of the test.
+// newUser returns the user nobody, in the network of the test.
 func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{home: t.TempDir()}
@@ -95,8 +95,8 @@ func (u *user) extcap(t *testing.T) (pid int) {
 	return 0
 }
 
-// captures counts the captures of the test's network, besides the test's own
-// socket.
+// captures returns the number of captures of the test's network, not counting
+// the test's own socket.
 func captures(t *testing.T) (n int) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/thread-self/net/packet")
@@ -161,8 +161,8 @@ func TestExtcap(t *testing.T) {
 		return cmd, bufio.NewScanner(out)
 	}
 
-	// Without rights, tshark ends at once and shows why, and no error of its own
-	// about a pipe that nobody opened.
+	// Without rights, tshark ends and shows the reason. It shows no error about
+	// a pipe that was never opened.
 	refused := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.iface:v0")
 	refused.SysProcAttr.AmbientCaps = nil
 	watchdog := time.AfterFunc(20*time.Second, func() { _ = refused.Process.Kill() })
@@ -175,7 +175,7 @@ func TestExtcap(t *testing.T) {
 	tshark, lines := start(io.Discard)
 	checkThreads(t, u.extcap(t), "65534")
 	go func() {
-		_ = send(append(bytes.Repeat([]byte{0xff}, 12), 0x08, 0x06, 0, 1)) // which the filter leaves out
+		_ = send(append(bytes.Repeat([]byte{0xff}, 12), 0x08, 0x06, 0, 1)) // the filter drops it
 		for _, f := range frames {
 			if err := send(f); err != nil {
 				t.Error(err)

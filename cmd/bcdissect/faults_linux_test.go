@@ -170,8 +170,7 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// With a standard error that nobody reads the capture goes on, and SIGTERM ends
-// it.
+// If standard error is not read, the capture goes on, and SIGTERM ends it.
 func TestLiveBlockedStandardError(t *testing.T) {
 	ownThread(t)
 	_, full := fullPipe(t)

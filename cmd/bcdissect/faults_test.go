@@ -32,8 +32,8 @@ func runIn(in io.Reader, args ...string) ran {
 	return ran{status, out.String(), errs.String()}
 }
 
-// linesOf returns the JSON lines about the first frames of a capture, which are
-// as they are in a report of the whole.
+// linesOf returns the JSON lines about the first frames of a capture. They
+// equal the lines in a report of the whole capture.
 func linesOf(t *testing.T, name string, frames int) string {
 	t.Helper()
 	f := &damageForm{plain: fixtures.Read(t, name)}
@@ -232,7 +232,7 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
-// A full disk is an error that says so, once, whatever was written.
+// A full disk is reported once as an error, for every kind of output.
 func TestDiskFull(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("/dev/full is of Linux")

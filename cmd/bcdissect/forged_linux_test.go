@@ -43,7 +43,7 @@ func TestRelayForged(t *testing.T) {
 		_, _ = victim.conn.Write(plain(wrong)) // a first guess that is right, one in 124, is believed
 		for id := uint8(126); id > 1; id-- {
 			if id != '\\' {
-				_, _ = victim.conn.Write(plain(id)) // a refused one was sent, too
+				_, _ = victim.conn.Write(plain(id)) // a refused datagram was also sent
 			}
 		}
 	}

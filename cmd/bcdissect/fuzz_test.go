@@ -103,7 +103,7 @@ func FuzzProgram(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
 		if len(b) > 32<<10 || len(b) > 4 && (b[0] == 0x1f || b[0] == 0x28) {
-			return // packed files may be long; unpacking is fuzzed in its own package
+			return // compressed files may be long, and unpacking is fuzzed in its own package
 		}
 		args := commands[int(how)%len(commands)]
 		var out, errs bytes.Buffer

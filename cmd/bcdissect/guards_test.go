@@ -49,9 +49,9 @@ type replayed struct {
 	Differences []struct{ Kind, Name string }
 }
 
-// TestReplayOfGuards: the relay's measures against an impostor, a flooder and
-// players of one name are explained in its recording; a change of one byte in the
-// recording is found.
+// TestReplayOfGuards replays a recording of the relay's measures against an
+// impostor, a flooder and players with equal names. The replay explains them,
+// and finds a change of one byte in the recording.
 func TestReplayOfGuards(t *testing.T) {
 	fixtures.System(t)
 	if runtime.GOOS == "windows" {

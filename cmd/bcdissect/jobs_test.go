@@ -246,7 +246,7 @@ func TestSkimming(t *testing.T) {
 	if shown < 1<<19 {
 		t.Errorf("only %d bytes were shown", shown)
 	}
-	// How many records there were is the same, too.
+	// The number of records is also equal.
 	name := fixtures.Path("captures/networked_battle.pcap")
 	got, want := runWith(nil, "read", "-Y", "TeamChat", name), runWith(nil, "read", "-Y", "frame == 0", name)
 	if records, _, ok := strings.Cut(want.err, ", none match"); !ok || !strings.HasPrefix(got.err, records+", none match") {

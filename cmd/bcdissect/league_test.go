@@ -15,9 +15,9 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// shifted writes a copy of a capture, a pcap file of little-endian numbers with
-// Ethernet and IPv4, of another time and with other addresses. Its checksums of IP are
-// not right any more, which nobody minds.
+// shifted writes a copy of a capture with another time and other addresses. The
+// capture is a little-endian pcap file with Ethernet and IPv4. The IP checksums
+// become wrong, but they are not checked.
 func shifted(tb testing.TB, capture []byte, name string, n int) {
 	tb.Helper()
 	out := bytes.Clone(capture)
@@ -44,15 +44,15 @@ func sites(t *testing.T, a, b string) {
 	}
 }
 
-// runLeague runs the program with a cache of its own.
+// runLeague runs the program with a separate cache.
 func runLeague(cache string, args ...string) *exec.Cmd {
 	cmd := exec.Command("bcdissect", append([]string{"league"}, args...)...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache)
 	return cmd
 }
 
-// TestLeagueKilled kills a run at any moment, and has two runs at once: after the next
-// run the site is that of one that was not disturbed.
+// TestLeagueKilled kills a run at a random moment, and starts two runs at the
+// same time. After the next run the site equals the site of an undisturbed run.
 func TestLeagueKilled(t *testing.T) {
 	fixtures.System(t)
 	dir, whole := t.TempDir(), t.TempDir()

@@ -61,7 +61,7 @@ func TestLiveLarge(t *testing.T) {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
 	// This host uses 8-bit numbers, so repetitions are also recognised by time,
-	// which is compressed here. All else is as it was.
+	// which is compressed here. All other results are equal.
 	got := statsOf(t, file)
 	want := statsOf(t, pcapOf(t, sent, times))
 	for _, key := range []string{"frames", "datagrams", "messages", "errors"} {
@@ -112,8 +112,8 @@ func tshark(t *testing.T, file string, packets int) {
 	}
 }
 
-// battleLarge returns the frames of the capture that lies deciphered among the
-// fixtures, as they were, and when they came.
+// battleLarge returns the original frames and times of the capture that is
+// deciphered in the fixtures.
 func battleLarge(t *testing.T) (frames [][]byte, times []time.Time) {
 	t.Helper()
 	const headers = 14 + 20 + 8 // Ethernet, IPv4 without options and UDP
@@ -219,9 +219,9 @@ func TestLiveBrowse(t *testing.T) {
 	x.await("16 Chat", "status=0")
 }
 
-// cable gives the test a network of its own with the interfaces v0 and v1, and
+// cable gives the test its own network with the interfaces v0 and v1, and
 // returns a function that sends frames from one to the other. The test's thread
-// is not used for anything afterwards.
+// is not used again afterwards.
 func cable(t *testing.T) (send func(frame []byte) error) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -20,7 +20,7 @@ import (
 )
 
 // TestLive captures one session that this test sends on the loopback interface.
-// Its counts equal those of the file it is taken from.
+// Its counts equal the counts of the file with the session.
 func TestLive(t *testing.T) {
 	fixtures.System(t)
 	if runtime.GOOS != "linux" {
@@ -89,8 +89,8 @@ func counted(t *testing.T, file string) (v stats) {
 	return v
 }
 
-// sendAgain sends the datagrams of a capture between its host and its clients;
-// each client gets a socket of its own.
+// sendAgain sends the datagrams of a capture between its host and its clients.
+// Each client has its own socket.
 func sendAgain(t *testing.T, host *net.UDPConn, at netip.AddrPort) (sent int) {
 	t.Helper()
 	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"), nil)

@@ -19,9 +19,9 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// TestPrivileges runs the commands that face the network as root of a namespace of its
-// own. Once they serve, no thread is root or can become it, and recordings belong to
-// whoever they became.
+// TestPrivileges runs the commands that use the network as root of a new
+// namespace. Once they serve, no thread is root or can become root, and
+// recordings belong to the user that they changed to.
 func TestPrivileges(t *testing.T) {
 	fixtures.System(t)
 	if os.Getuid() != 0 {

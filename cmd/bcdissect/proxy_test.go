@@ -56,8 +56,9 @@ func recordedBy(t *testing.T, file string, host netip.AddrPort) map[string][]str
 	}
 }
 
-// TestProxySession has two clients play through a proxy: its recording agrees with
-// the host's, but for the clients' ports. Host and clients can start again.
+// TestProxySession has two clients that play through a proxy. Its recording
+// agrees with the host's recording, except for the clients' ports. Host and
+// clients can start again.
 func TestProxySession(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")

@@ -10,8 +10,8 @@ import (
 )
 
 func TestServers(t *testing.T) {
-	// The first answer is the stock host's of docs/protocol.md, the second
-	// comes from somebody who wants to be seen.
+	// The first answer is from the original game's host in docs/protocol.md.
+	// The second is hostile.
 	full := query.Result{Host: "localhost:22101", RoundTrip: 1234567, Queries: 1}
 	full.Reply.Add([]byte(`\gamename\bcommander\gamever\60\location\1\hostname\My Game23` +
 		`\missionscript\Multiplayer.Episode.Mission1.Mission1\mapname\DM\numplayers\0\maxplayers\8` +

@@ -19,8 +19,8 @@ func TestReadme(t *testing.T) { runPage(t, "README.md", 4) }
 
 func TestCookbook(t *testing.T) { runPage(t, "docs/cookbook.md", 20) }
 
-// runPage runs the commands of a page, at least least of them. They read
-// fixtures and write to a folder of their own.
+// runPage runs the commands of a page. It fails the test if there are fewer
+// than least. The commands read fixtures and write to a temporary folder.
 func runPage(t *testing.T, page string, least int) {
 	t.Helper()
 	root := filepath.Dir(fixtures.Dir())
@@ -73,7 +73,7 @@ func runPage(t *testing.T, page string, least int) {
 	}
 }
 
-// words splits a command as a shell does; single quotes join words.
+// words splits a command like a shell. Single quotes join words.
 func words(command string) (all []string) {
 	for i, part := range strings.Split(command, "'") {
 		if i%2 == 1 {
@@ -85,9 +85,10 @@ func words(command string) (all []string) {
 	return all
 }
 
-// shortened cuts an output as a page has it. A line of … there stands for any
-// lines; the text before it is as long as in the page, and so is the text after
-// the last one. Text between two begins with the same line as in the page.
+// shortened cuts an output to the form that a page shows. In the page a line of
+// … stands for any number of lines. The text before the first such line and
+// after the last one has the same length as in the page. Text between two of
+// them begins with the same line as in the page.
 func shortened(out, page string) (string, error) {
 	const gap = "…\n"
 	parts := strings.Split(page, gap)

@@ -28,7 +28,7 @@ func flood(t *testing.T, to string, n int) {
 			t.Fatal(err)
 		}
 		if i%100 == 99 {
-			time.Sleep(time.Millisecond) // so that the host gets them
+			time.Sleep(time.Millisecond) // lets the host receive them
 		}
 	}
 }

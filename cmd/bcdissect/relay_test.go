@@ -40,7 +40,7 @@ type hostProcess struct {
 	done chan struct{}
 }
 
-// startHost starts the program as a host on a port of its own.
+// startHost starts the program as a host on an unused port.
 func startHost(t *testing.T, args ...string) *hostProcess {
 	t.Helper()
 	return startHostAt(t, "127.0.0.1:0", args...)
@@ -116,7 +116,7 @@ func answers(t *testing.T, at netip.AddrPort) bool {
 	defer c.Close()
 	b := make([]byte, 2048)
 	for began := time.Now(); time.Since(began) < 10*time.Second; {
-		_, _ = c.Write([]byte(`\basic\`)) // refused as long as nobody listens
+		_, _ = c.Write([]byte(`\basic\`)) // the connection is refused until the port is open
 		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		if n, err := c.Read(b); err == nil && strings.HasPrefix(string(b[:n]), `\gamename\bcommander`) {
 			return true
@@ -137,7 +137,7 @@ type udpClient struct {
 	rand    *rand.Rand    // of its own datagrams
 	arrived chan []byte   // datagrams that the network let through
 	late    chan []byte   // the same of its own datagrams
-	frame   time.Duration // between two datagrams of the game's, which sends all that is due in one; 0 for as soon as anything is due
+	frame   time.Duration // time between two datagrams of the game, which sends all due messages in one, 0 to send each message as soon as it is due
 	framed  time.Time
 
 	seen    map[string][2]int // first and last number of the messages of each other client
@@ -211,8 +211,8 @@ func (c *udpClient) delivered(_ time.Time, m *arq.Message) {
 	c.seen[from] = r
 }
 
-// play plays until a time, and longer until all is acknowledged; every tenth of
-// a second it calls each.
+// play plays until a time, and then until all messages are acknowledged. It
+// calls each every tenth of a second.
 func (c *udpClient) play(until time.Time, each func(now time.Time, tick int)) {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
@@ -275,7 +275,7 @@ func TestRelaySession(t *testing.T) {
 		clients[n] = newUDPClient(t, host.at, n+1, trouble)
 		defer clients[n].conn.Close()
 	}
-	// Three phases; each ends for all at the same time.
+	// There are three phases. Each ends at the same time for all players.
 	together := func(d time.Duration, each func(c *udpClient) func(now time.Time, tick int)) {
 		until := time.Now().Add(d)
 		var all sync.WaitGroup
@@ -512,8 +512,9 @@ func joinAs(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int, openBC b
 	return c
 }
 
-// The host's first datagram is that of the game's own host (TRANSPORT 19.2):
-// accept and first request for hashes. The report shows both directions.
+// The host's first datagram equals that of the original game's host (TRANSPORT
+// 19.2): accept, and the first request for hashes. The report shows both
+// directions.
 func TestRelayReport(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
@@ -538,7 +539,7 @@ func TestRelayReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := cipher.Decrypt(nil, b[:n])
-	id := byte(0) // nobody can foresee it
+	id := byte(0) // it is random
 	if i := bytes.Index(plain, []byte("\x03\x06\xC0\x00\x00")); i >= 0 && i+5 < len(plain) {
 		id = plain[i+5]
 	}
@@ -570,8 +571,8 @@ func TestRelayReport(t *testing.T) {
 	}
 }
 
-// A host keeps a page of its game beside the recording: the same that
-// session makes of the recording.
+// A host writes a page of its game in addition to the recording. The page
+// equals the page that session makes from the recording.
 func TestRelayPage(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")

@@ -92,9 +92,9 @@ func perform(t *testing.T, args ...string) (p performed, code int, errText strin
 	return p, code, errs.String()
 }
 
-// TestReplayTo: the clients of a capture are played to a host that runs. Both
-// sent 59 messages; a stock host forwards these of the capture: 2 creations,
-// 4 shots of either kind, and 6 chat lines that both get.
+// TestReplayTo plays the clients of a capture to a running host. Each client
+// sent 59 messages. Of these, a stock host forwards 2 creations, 4 shots of
+// each kind, and 6 chat lines, which both clients receive.
 func TestReplayTo(t *testing.T) {
 	fixtures.System(t) // a slow machine lets shots come after their player has left
 	p, code, errs := perform(t, fixtures.Path("captures/stock_client.pcap"), "--to", serve(t, game()), "--speed", "20")
@@ -118,8 +118,8 @@ func TestReplayTo(t *testing.T) {
 	}
 }
 
-// TestReplayToLeaver: a captured client that leaves right after MissionInit gets
-// it here, too.
+// TestReplayToLeaver plays a captured client that leaves directly after
+// MissionInit. It receives MissionInit in the replay as well.
 func TestReplayToLeaver(t *testing.T) {
 	fixtures.System(t) // a performance takes time
 	p, code, errs := perform(t, fixtures.Path("captures/join_flow.pcap"), "--to", serve(t, game()), "--speed", "20")
@@ -131,8 +131,8 @@ func TestReplayToLeaver(t *testing.T) {
 	}
 }
 
-// TestReplayToBroken: a host that answers with garbage, or not at all, cannot be
-// compared. That is no success.
+// TestReplayToBroken plays to hosts that answer with garbage or not at all.
+// They cannot be compared, and the command fails.
 func TestReplayToBroken(t *testing.T) {
 	fixtures.System(t) // patience takes time
 	t.Parallel()

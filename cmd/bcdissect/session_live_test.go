@@ -17,8 +17,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// TestPageWhilePlaying has a page written before the game begins, when a minute is over
-// although nobody sends anything any more, and at the end.
+// TestPageWhilePlaying checks that a page is written before the game begins,
+// after a minute even if no datagram arrives, and at the end.
 func TestPageWhilePlaying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

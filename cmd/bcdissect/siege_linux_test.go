@@ -30,7 +30,7 @@ type chatter struct {
 	*udpClient
 	said   map[int]time.Time // lines that have not come back
 	next   int
-	ids    map[string]uint8 // of all chatters by their names
+	ids    map[string]uint8 // player IDs of all chatters by name
 	echoes []time.Duration
 	heard  time.Time     // the last line of anybody
 	gap    time.Duration // the longest without one
@@ -72,7 +72,7 @@ type siege struct {
 	all  sync.WaitGroup
 }
 
-// local returns a loopback address other than that of the host.
+// local returns a loopback address that differs from the host's.
 func local(n int) *net.UDPAddr { return &net.UDPAddr{IP: net.IPv4(127, 0, 0, byte(n))} }
 
 // socket returns a socket at a loopback address.
@@ -211,8 +211,8 @@ func TestRelaySiege(t *testing.T) {
 	intruder := intruders[0]
 	s.harm(intruders[1], intruders[2], intruders[3], intruders[4], chatters)
 
-	// A failed send is no failure of the test: a loopback socket reports
-	// datagrams that the host has refused.
+	// A failed send does not fail the test, since a loopback socket reports
+	// datagrams that the host has rejected.
 	var seq uint16
 	s.attack(time.Second, func(int) {
 		for range 131 {
@@ -338,7 +338,7 @@ func TestRelaySiege(t *testing.T) {
 }
 
 // peakOf returns the peak resident memory of a running process in bytes. The
-// figure that wait returns can be that of the process which started it.
+// number that wait returns can belong to the parent process.
 func peakOf(t *testing.T, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -26,7 +26,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/verdicts"
 )
 
-// freePort returns an address of loopback that nobody listens on.
+// freePort returns a loopback address with a closed port.
 func freePort(t *testing.T) netip.AddrPort {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -63,7 +63,7 @@ func fullPipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// With a standard error that nobody reads the game goes on, and SIGTERM ends it.
+// If standard error is not read, the game goes on, and SIGTERM ends it.
 func TestRelayBlockedStandardError(t *testing.T) {
 	t.Parallel()
 	at := freePort(t)
@@ -122,7 +122,7 @@ func TestTerminatedTwice(t *testing.T) {
 	}
 }
 
-// A report that nobody reads does not keep the host from ending.
+// A report that is not read does not prevent the host from ending.
 func TestRelayBlockedReport(t *testing.T) {
 	t.Parallel()
 	at := freePort(t)
@@ -264,7 +264,7 @@ func TestProxyEnds(t *testing.T) {
 	}
 }
 
-// A report that nobody reads holds up neither the datagrams nor the end.
+// A report that is not read delays neither the datagrams nor the end.
 func TestProxyBlockedReport(t *testing.T) {
 	t.Parallel()
 	host, client := udpSocket(t), udpSocket(t)
@@ -400,7 +400,7 @@ func TestCopyInterrupted(t *testing.T) {
 	}
 }
 
-// A signal ends Wireshark, too, and leaves no plugin behind.
+// A signal also ends Wireshark, and the plugin is removed.
 func TestWiresharkKilled(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	fake := filepath.Join(dir, "wireshark")
@@ -438,7 +438,7 @@ func entries(t *testing.T, dir string) int {
 	return len(all)
 }
 
-// absent reports whether there is no file of a name.
+// absent reports whether a file does not exist.
 func absent(name string) bool {
 	_, err := os.Stat(name)
 	return err != nil
@@ -470,7 +470,7 @@ const (
 	ngStatistics = 5
 )
 
-// A run that is interrupted says how far it came, writes its reports, and is no success.
+// An interrupted run reports how far it came, writes its reports, and fails.
 func TestConformInterrupted(t *testing.T) {
 	fixtures.System(t)
 	t.Parallel()
@@ -486,7 +486,7 @@ func TestConformInterrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = cmd.Process.Kill() }()
-			time.Sleep(5 * time.Second) // of the minute that it takes
+			time.Sleep(5 * time.Second) // part of the minute that it takes
 			_ = cmd.Process.Signal(sig)
 			if status := ends(t, cmd); status != cli.ExitFailed {
 				t.Errorf("status %d", status)

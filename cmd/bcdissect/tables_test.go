@@ -31,9 +31,9 @@ func tableFiles(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// A run that is killed at any moment leaves no file that is not whole, and no
-// row in the table of captures for a capture that is not; the next run makes
-// the same files as one that was not disturbed.
+// A run that is killed at a random moment leaves neither incomplete files nor a
+// row in the table of captures for an incomplete capture. The next run writes
+// the same files as an undisturbed run.
 func TestTablesKilled(t *testing.T) {
 	fixtures.System(t)
 	file := fixtures.Path("captures/networked_battle.pcap")

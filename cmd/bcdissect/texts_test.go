@@ -85,8 +85,8 @@ type collector struct {
 	add func(at token.Pos, kind, words string)
 }
 
-// collect adds the texts below a node. kind is that of texts without a function
-// or field that tells more.
+// collect adds the texts below a node. The kind is used for texts whose
+// function or field does not determine a kind.
 func (c *collector) collect(node ast.Node, kind string) {
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {

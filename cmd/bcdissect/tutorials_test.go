@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The tutorials, each walked as it is printed.
+// TestWhoLagged runs the commands of the tutorial as printed.
 func TestWhoLagged(t *testing.T) { runPage(t, "docs/who-lagged.md", 4) }
 
 func TestFirstSeason(t *testing.T) {

@@ -113,8 +113,8 @@ func toText(v any) string {
 	return string(b)
 }
 
-// ofRecord are the keys of a record that packets have values for; all others are
-// fields of the message.
+// ofRecord are the keys of a record for which packets have values. All other
+// columns are fields of the message.
 var ofRecord = []string{"name", "kind", "dir", "peer", "seq", "len", "reliable", "opcode", "ack"}
 
 var step = regexp.MustCompile(`[^.\[\]]+`)

@@ -8,7 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 )
 
-// TestListenLocally opens ports of this computer alone unless told otherwise.
+// TestListenLocally checks that ports are open only for this computer, unless
+// an address is given.
 func TestListenLocally(t *testing.T) {
 	listen := func(address string) (net.Listener, error) {
 		return server.ListenLocally("--listen", address, "8080", "; without --listen, web takes a free one")

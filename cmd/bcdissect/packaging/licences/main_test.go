@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The texts are those of all modules that docs/licences.md lists, in the same
-// versions, and of Go's library.
+// The file has the texts of Go's standard library and of all modules that
+// docs/licences.md lists, in the same versions.
 func TestLinked(t *testing.T) {
 	t.Chdir("../../../..")
 	all, err := linked("./cmd/bcdissect", []string{"linux", "windows", "darwin"})

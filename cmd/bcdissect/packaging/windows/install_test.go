@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// TestDefined looks for constants in the installer's script that are used above the line
-// that defines them: makensis takes these as they are written, and doesn't warn.
+// TestDefined searches the installer's script for constants that are used
+// before they are defined. In that case makensis uses their names as text,
+// without a warning.
 func TestDefined(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("installer.nsi")
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"VERSION": true, "FROM": true, "OUT": true, "ICON": true, "LIST": true, "EXTENSION": true} // of installer.sh, and of macros
+	known := map[string]bool{"VERSION": true, "FROM": true, "OUT": true, "ICON": true, "LIST": true, "EXTENSION": true} // constants of installer.sh and of macros
 	uses := 0
 	for line := range strings.Lines(string(b)) {
 		for _, use := range regexp.MustCompile(`\$\{(\w+)\}`).FindAllStringSubmatch(line, -1) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The standard library reads the headers; the export table is followed by hand, as
-// a loader does.
+// The standard library parses the headers. The test follows the export table in
+// the same way as a loader.
 func TestForwarder(t *testing.T) {
 	b := forwarder("a.dll", "Name", "other.Function")
 	f, err := pe.NewFile(bytes.NewReader(b))
