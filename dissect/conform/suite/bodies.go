@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// unhex returns bytes of this package.
+// unhex decodes constants of this package.
 func unhex(text string) []byte {
 	b, err := hex.DecodeString(text)
 	if err != nil {
@@ -18,8 +18,8 @@ func unhex(text string) []byte {
 	return b
 }
 
-// akira and birdOfPrey are creations of ships as a client of the stock game's form writes
-// them. They differ in species and subsystems.
+// akira and birdOfPrey are creations of ships in the form of a stock client.
+// They differ in species and subsystems.
 const (
 	akira = "03000208800000ffffff3f010000b042000084c2000092c2f54a6f3ffe8c963e84e34b3e38784e3c0000000000000005" +
 		"4361647932064d756c746931ffff64ffffffffffffff64ffffffffffff64ffffffffffffffffff646001ffffff64ffff" +
@@ -29,8 +29,8 @@ const (
 		"ff" + "ff64ffffffffffff" + "ffffff" + "ffffff6460" + "ffff6400" + "ffff64" + "ffffff64" + "ff64" + "ff64" + "ff64"
 )
 
-// Answers of a stock installation to the rounds of hashes. That of round 2 is
-// not known as a whole.
+// Answers of a stock installation to the rounds of hashes. The answer to round
+// 2 is only partly known.
 const (
 	answer0  = "210043e20c7e2fcbaf4d010077b63e3768a7a0f800"
 	answer1  = "21012fcbaf4d0100a1e601854900931700"
@@ -42,7 +42,8 @@ const (
 		"9fdde9ff89574d0005001c4bf66db154b3a33d4f0b9d0b6a13660b23277b8367c470e243d467976b0628a29fdde9ff895b4d00"
 )
 
-// filesInShips is how many files scripts/ships has, and Hardpoints in it.
+// filesInShips is the number of files in scripts/ships, which includes the
+// folder Hardpoints.
 const filesInShips = 51
 
 // answer returns the hashes of the files of a round.
@@ -53,8 +54,9 @@ func (t *T) answer(round uint8) *msg.ChecksumResponse {
 	return answer(round)
 }
 
-// answer returns the hashes of a stock installation. In round 2 they are of files
-// that no host has, as many as there are, so that they come in fragments.
+// answer returns the hashes of a stock installation. In round 2 they are hashes
+// of invented files, as many as there are, so that the answer is sent in
+// fragments.
 func answer(round uint8) *msg.ChecksumResponse {
 	if round == 2 {
 		files := func(prefix string) (list []msg.ChecksumFile) {
@@ -72,15 +74,15 @@ func answer(round uint8) *msg.ChecksumResponse {
 	}
 	text, ok := map[uint8]string{0: answer0, 1: answer1, 3: answer3, msg.LastRound: answerFF}[round]
 	if !ok {
-		return &msg.ChecksumResponse{Round: round} // the host asks for more than the game has
+		return &msg.ChecksumResponse{Round: round} // the host asks for more rounds than the game
 	}
 	m, _ := decode.NewDecoder().Read(catalog().Lookup(msg.OpChecksumResponse), unhex(text), decode.Stock, nil).Message.(*msg.ChecksumResponse)
 	return m
 }
 
-// StockAnswer returns the hashes of a stock installation, as the suite's clients
-// send them. The suite may not know those of round 2.
+// StockAnswer returns the hashes of a stock installation, as the suite's
+// clients send them. In round 2 they are invented unless the suite knows them.
 func StockAnswer(round uint8) *msg.ChecksumResponse { return answer(round) }
 
-// answerBody returns the answer of a round as it is sent.
+// answerBody returns the answer of a round as a message.
 func (t *T) answerBody(round uint8) []byte { return encode(msg.OpChecksumResponse, t.answer(round)) }

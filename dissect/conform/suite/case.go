@@ -18,16 +18,16 @@ import (
 // A T is one attempt at a case.
 type T struct {
 	r      *runner
-	p      []*client      // in the game with a ship each, from case to case: Case.players of them
-	c      *client        // of this case only: see Case.client
-	before int            // how many players the host said there were before: see counts
-	reply  *gamespy.Reply // to Case.asks
+	p      []*client      // clients in the game with a ship each, which stay from case to case. There are Case.players of them.
+	c      *client        // client only for this case: see Case.client
+	before int            // number of players according to the host before the case: see counts
+	reply  *gamespy.Reply // reply to Case.asks
 	opened []*client
 	shown  []int
 }
 
-// play makes the clients of a case and runs it. What did not come counts only if the clients are
-// still heard: see confirm.
+// play makes the clients of a case and runs it. Missing messages count only if
+// the host still hears the clients: see confirm.
 func (t *T) play(c *Case) (err error) {
 	err = t.steps(func(t *T) {
 		if c.needs != nil {
@@ -54,7 +54,7 @@ func (t *T) play(c *Case) (err error) {
 }
 
 // A stop ends a case at the first step that fails, as in package testing. Only
-// functions that steps runs may panic with one.
+// functions run by steps may panic with it.
 type stop struct{ err error }
 
 // steps runs the steps of a case, and returns why they ended early.
@@ -72,7 +72,7 @@ func (t *T) steps(run func(*T)) (err error) {
 	return nil
 }
 
-// must returns the result of a step that has to succeed.
+// must returns the result of a step that must succeed.
 func must[V any](v V, err error) V {
 	if err != nil {
 		panic(stop{err})
@@ -80,36 +80,36 @@ func must[V any](v V, err error) V {
 	return v
 }
 
-// need skips the case unless ok.
+// need skips the case unless ok is set.
 func need(ok bool, format string, args ...any) {
 	if !ok {
 		panic(stop{skip(format, args...)})
 	}
 }
 
-// happened ends the case as NOT SEEN unless ok.
+// happened ends the case as NOT SEEN unless ok is set.
 func happened(ok bool, why string) {
 	if !ok {
 		panic(stop{&other{verdict: NotSeen, why: why}})
 	}
 }
 
-// expect fails the case unless ok: something else was expected. The arguments
-// after the expectation are what came: messages, or texts.
+// expect fails the case unless ok is set. The arguments after the expectation
+// are the messages or texts that came instead.
 func (t *T) expect(ok bool, expected string, came ...any) {
 	t.expectKnown(ok, false, expected, came...)
 }
 
-// expectKnown is expect. known says whether a failure is the difference of OpenBC
-// that cases.txt documents of the case.
+// expectKnown works as expect. The argument known tells that a failure is
+// OpenBC's difference documented in cases.txt.
 func (t *T) expectKnown(ok, known bool, expected string, came ...any) {
 	if !ok {
 		t.fails(known, expected, came...)
 	}
 }
 
-// proveKnown is expectKnown for what the host does wrong whatever the network lost, repeated or
-// delayed.
+// proveKnown works as expectKnown for faults of the host that no loss,
+// retransmission or delay on the network can cause.
 func (t *T) proveKnown(ok, known bool, expected string, came ...any) {
 	if !ok {
 		f := t.proves(expected, came...)
@@ -125,24 +125,24 @@ func (t *T) fails(known bool, expected string, came ...any) {
 	panic(stop{f})
 }
 
-// none expects that no messages came. No network makes any.
+// none expects that no messages came, which the network cannot cause.
 func (t *T) none(expected string, came messages) { t.prove(len(came) == 0, expected, came) }
 
-// prove is expect for what the host does wrong whatever the network lost, repeated or
-// delayed.
+// prove works as expect for faults of the host that no loss, retransmission or
+// delay on the network can cause.
 func (t *T) prove(ok bool, expected string, came ...any) {
 	if !ok {
 		panic(stop{t.proves(expected, came...)})
 	}
 }
 
-// A failure says that the host breaks the rule.
+// A failure reports that the host breaks the rule.
 type failure struct {
 	expected   string
 	came       []string
-	proven     bool // no network can have made it
-	controlled bool // it is about a connection that was alive before
-	documented bool // it is the difference of OpenBC that cases.txt documents of the case
+	proven     bool // the network cannot have caused it
+	controlled bool // it is about a connection that worked before
+	documented bool // it is OpenBC's difference documented in cases.txt
 }
 
 func (f *failure) Error() string {
@@ -152,7 +152,7 @@ func (f *failure) Error() string {
 	return "expected " + f.expected + "; came " + f.came[0]
 }
 
-// An other is a verdict that is neither PASS nor FAIL.
+// An other is a verdict other than PASS and FAIL.
 type other struct {
 	verdict Verdict
 	why     string
@@ -165,11 +165,11 @@ func skip(format string, args ...any) error {
 	return &other{verdict: Skip, why: fmt.Sprintf(format, args...)}
 }
 
-// mostCame bounds how many messages a failure lists.
+// mostCame is the maximum number of messages in a failure.
 const mostCame = 12
 
-// fail returns that something else was expected. The arguments after the
-// expectation are messages, or texts.
+// fail returns a failure. The arguments after the expectation are the messages
+// or texts that came instead.
 func (t *T) fail(expected string, came ...any) *failure {
 	f := &failure{expected: expected}
 	for _, x := range came {
@@ -196,21 +196,21 @@ func (t *T) fail(expected string, came ...any) *failure {
 	return f
 }
 
-// proves returns that the host did something wrong, whatever the network lost, repeated or
-// delayed.
+// proves returns a failure that no loss, retransmission or delay on the network
+// can cause.
 func (t *T) proves(expected string, came ...any) *failure {
 	err := t.fail(expected, came...)
 	err.proven = true
 	return err
 }
 
-// A note is something that the host did wrong during the run.
+// A note is a fault of the host during the run.
 type note struct {
 	text   string
 	frames []int
 }
 
-// proveNone expects that nothing was noted.
+// proveNone expects that there are no notes.
 func (t *T) proveNone(expected string, list []note) {
 	var came []any
 	for _, n := range list {
@@ -220,7 +220,7 @@ func (t *T) proveNone(expected string, list []note) {
 	t.prove(len(list) == 0, expected, came...)
 }
 
-// show notes frames that show the case.
+// show adds frames that show the case.
 func (t *T) show(frames ...int) {
 	for _, f := range frames {
 		if f > 0 && len(t.shown) < 64 {
@@ -229,7 +229,7 @@ func (t *T) show(frames ...int) {
 	}
 }
 
-// frames returns the frames that show the case, in order.
+// frames returns the frames that show the case in order.
 func (t *T) frames() []int {
 	slices.Sort(t.shown)
 	return slices.Compact(t.shown)
@@ -241,8 +241,9 @@ func (t *T) until(within time.Duration, enough func() bool) bool { return t.r.un
 
 func (t *T) wait(d time.Duration) { t.r.until(d, nil) }
 
-// soon is how long an answer of the host may take: on a line that loses datagrams as long as two
-// retransmissions, which leave after 1 and 3 seconds, or after 2 and 4.
+// soon is how long an answer of the host may take. On a line that loses
+// datagrams it allows for two retransmissions, which the host sends after 1 and
+// 3 seconds, or after 2 and 4.
 func (t *T) soon() time.Duration {
 	const second = 4500 * time.Millisecond
 	if t.r.lossy() {
@@ -251,17 +252,20 @@ func (t *T) soon() time.Duration {
 	return t.r.o.Timeout
 }
 
-// stranger returns a client that has not connected, and does nothing by itself.
+// stranger returns a client that has not connected, and sends nothing
+// automatically.
 func (t *T) stranger() (*client, error) { return t.open("", nil) }
 
-// connected returns a client that the host has given an id, and that answers nothing by itself.
+// connected returns a client that the host has given an id, and that answers
+// nothing automatically.
 func (t *T) connected() (*client, error) { return t.connectedAs("", nil) }
 
-// loaded returns a client that has got all messages before its mission loads, and
-// says nothing more.
+// loaded returns a client that has received all messages before its mission
+// loads, and sends nothing more.
 func (t *T) loaded() (*client, error) { return t.loadedAs("") }
 
-// opens says why no client needs to try to connect, nil if one may be let in.
+// opens returns why no further client should try to connect, or nil if one may
+// be let in.
 func (t *T) opens() error {
 	if !t.r.connected && t.r.denied >= mostTurned {
 		return skip("no client could connect: %s", t.r.why)
@@ -269,7 +273,7 @@ func (t *T) opens() error {
 	return nil
 }
 
-// connectedAs returns a connected client with a name and its answers: see open.
+// connectedAs returns a connected client with a name and answers: see open.
 func (t *T) connectedAs(name string, answer func(round uint8) *msg.ChecksumResponse) (*client, error) {
 	if err := t.opens(); err != nil {
 		return nil, err
@@ -292,8 +296,9 @@ func (t *T) connectedAs(name string, answer func(round uint8) *msg.ChecksumRespo
 	return c, nil
 }
 
-// closed reports a host that has let clients in, and refuses the next ones although there is
-// room by its own account. The run ends: nothing else can be tried.
+// closed reports a host that has let clients in, and refuses further ones
+// although it reports free slots. It ends the run, since no other case can be
+// tried.
 func (t *T) closed(c *client) error {
 	if !t.r.connected || t.r.shutOut < mostTurned {
 		return nil
@@ -309,8 +314,8 @@ func (t *T) closed(c *client) error {
 	return t.proves(fmt.Sprintf("the next client to be let in: by numplayers %d are in the game, and others have left", n), t.r.why, said(reply), c.all())
 }
 
-// mostTurned is how many clients may be turned away, if none has been let in, until no others
-// try.
+// mostTurned is how many clients may be refused before no others try, if none
+// has been let in.
 const mostTurned = 3
 
 // answered waits for the answer to a connect, which clients repeat each second. Some
@@ -320,9 +325,10 @@ func (t *T) answered(enough func() bool) bool {
 	return t.until(t.soon()+wait, enough)
 }
 
-// loadedAs returns a loaded client with a name: its own if it is empty. A client that does not get on is
-// left to itself, and another one tries: with some hosts one lost datagram ends a join. As long as the host has
-// let in none, the last one waits as long as the game does.
+// loadedAs returns a loaded client with a name. If the name is empty, the
+// client gets a new one. If a client makes no progress, another one tries,
+// since with some hosts one lost datagram ends a join. While the host has let
+// in no client, the last one waits as long as the game does.
 func (t *T) loadedAs(name string) (c *client, err error) {
 	if !t.r.entered && t.r.barred {
 		return nil, t.noEntry()
@@ -361,12 +367,12 @@ func (t *T) loadedAs(name string) (c *client, err error) {
 
 // The steps of a join.
 const (
-	hungStep    = 3500 * time.Millisecond // a host has sent a message again by then that was lost once or twice
-	longestStep = 16 * time.Second        // six retransmissions of the game's
+	hungStep    = 3500 * time.Millisecond // time in which a host retransmits a message that was lost once or twice
+	longestStep = 16 * time.Second        // time for six retransmissions of the game
 )
 
-// load has a client answer requests of hashes until it is loaded, and reports whether it is. Each step may
-// take so long.
+// load makes a client answer requests for hashes until it is loaded, and
+// reports whether it is. The argument step is the longest time for each step.
 func (t *T) load(c *client, step time.Duration) bool {
 	const most = 8 // requests
 	requests := func() int { return len(c.games(msg.OpChecksumRequest)) }
@@ -392,12 +398,14 @@ func (t *T) refusal(c *client) bool {
 	return len(c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0
 }
 
-// noEntry is the result of a case that needs a client in the game, if the host has let in none.
+// noEntry is the result of a case that needs a client in the game if the host
+// has let in none.
 func (t *T) noEntry() error {
 	return &other{verdict: Skip, why: "no client could join: " + t.r.why, noEntry: true}
 }
 
-// renamed returns the settings that give the client another name, nil if there are none.
+// renamed returns the settings that give the client another name, or nil if
+// there are none.
 func (c *client) renamed() *msg.Settings {
 	if list := c.games(msg.OpSettings); len(list) > 0 {
 		if m, _ := read[*msg.Settings](list[0]); m.Renamed {
@@ -407,7 +415,7 @@ func (c *client) renamed() *msg.Settings {
 	return nil
 }
 
-// joined returns another client in the game.
+// joined returns a further client in the game.
 func (t *T) joined() (*client, error) {
 	c, err := t.loaded()
 	if err != nil {
@@ -420,7 +428,8 @@ func (t *T) joined() (*client, error) {
 	return c, nil
 }
 
-// flying returns a way to open a client in the game with a ship, which the others know.
+// flying returns a function that opens a client in the game with a ship that
+// the others know.
 func flying(creation string) func(t *T) (*client, error) {
 	return func(t *T) (*client, error) {
 		c, err := t.joined()
@@ -432,14 +441,14 @@ func flying(creation string) func(t *T) (*client, error) {
 	}
 }
 
-// leaves has a client leave, and waits until the host has acted on it.
+// leaves makes a client leave, and waits until the host has acted on it.
 func (t *T) leaves(c *client) {
 	c.Leave(t.now())
 	t.r.haveLeft([]*client{c}, t.soon())
 }
 
-// enter has a client say that it is ready, and waits until the host has taken
-// it into the game.
+// enter makes a client send that it is ready, and waits until the host has
+// taken it into the game.
 func (t *T) enter(c *client) {
 	c.Say(c.now(), msg.OpClientReady, new(msg.ClientReady))
 	if t.until(t.soon(), func() bool { return c.InGame || c.Phase == relay.ClientGone }) && c.InGame {
@@ -447,15 +456,17 @@ func (t *T) enter(c *client) {
 	}
 }
 
-// On a host that has not passed T-10, a client uses up so many numbers before another takes its
-// place: a host that cannot count beyond 255 then fails T-10, and not every case after it.
+// On a host that has not passed T-10, a client is replaced when it has used so
+// many numbers. A host that cannot count beyond 255 then fails only T-10, and
+// not every case after it.
 const (
 	mostNumbers = 250
 	fewNumbers  = 100
 )
 
-// players returns clients that are in the game with a ship each, and can take so many messages.
-// They stay there for later cases. If one of them does not hear the others any more, all are replaced once.
+// players returns n clients that are in the game with a ship each, and can
+// still be sent so many messages. They stay for later cases. If one of them no
+// longer hears the others, all are replaced once.
 func (t *T) players(n, messages int) ([]*client, error) {
 	for again := false; ; again = true {
 		p, err := t.seated(min(n, t.r.o.Clients), messages)
@@ -506,7 +517,8 @@ func (t *T) seated(n, messages int) ([]*client, error) {
 	return slices.Clone(t.r.table[:n]), nil
 }
 
-// dismiss has all clients leave that stay in the game: later cases have others.
+// dismiss makes all clients leave that stay in the game. Later cases use new
+// ones.
 func (t *T) dismiss() {
 	table := t.r.table
 	t.r.table = nil
@@ -517,17 +529,19 @@ func (t *T) dismiss() {
 	t.r.haveLeft(table, t.soon())
 }
 
-// rests waits until the host has acknowledged all that a client has sent.
+// rests waits until the host has acknowledged everything that a client has
+// sent.
 func (t *T) rests(c *client, usual time.Duration) {
 	t.r.await(&t.r.rests, usual, c.Idle)
 }
 
-// every reports whether something is so of all clients.
+// every reports whether the function is true for all clients.
 func every(list []*client, so func(*client) bool) bool {
 	return !slices.ContainsFunc(list, func(c *client) bool { return !so(c) })
 }
 
-// without returns the first client that has not got one copy of a game message, nil if all have.
+// without returns the first client that has not received exactly one copy of a
+// game message, or nil if all have.
 func without(list []*client, body []byte) *client {
 	for _, c := range list {
 		if c.count(body) != 1 {
@@ -537,7 +551,8 @@ func without(list []*client, body []byte) *client {
 	return nil
 }
 
-// gamesOf returns the game messages with one of some opcodes of the first client that has got any.
+// gamesOf returns the game messages with the given opcodes of the first client
+// that has received any.
 func gamesOf(clients []*client, ops ...decode.Opcode) messages {
 	for _, c := range clients {
 		if list := c.games(ops...); len(list) > 0 {
@@ -547,7 +562,7 @@ func gamesOf(clients []*client, ops ...decode.Opcode) messages {
 	return nil
 }
 
-// count returns how many game messages with this body the client has got.
+// count returns how many game messages with this body the client has received.
 func (c *client) count(body []byte) int { return len(c.copies(body)) }
 
 // copies returns the game messages with this body.
@@ -555,20 +570,21 @@ func (c *client) copies(body []byte) messages {
 	return c.delivered.where(func(m *message) bool { return m.game() && bytes.Equal(m.Body, body) })
 }
 
-// lines returns the chat lines with the text of a body. R-2C is about their
-// authors, other cases are not.
+// lines returns the chat lines with the text of a body. They may have another
+// author, which only R-2C checks.
 func (c *client) lines(body []byte) messages {
 	chat, _ := read[*msg.Chat](gameMessage(body))
 	want := string(chat.Text)
 	return c.games(msg.OpChat).where(func(m *message) bool { return m.text == want })
 }
 
-// wantsFiles says what a host does that does not accept the clients' files, and the remedy.
+// wantsFiles describes a host that does not accept the clients' files, with the
+// remedy.
 func wantsFiles(does string) string {
 	return "the host " + does + ": it seems to want other files than the clients claim to have; list its hashes with --checksums FILE, or let it accept any"
 }
 
-// progress says how far a client has come.
+// progress describes a client's progress.
 func (t *T) progress(c *client) string {
 	refused := c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)
 	switch {
@@ -599,7 +615,8 @@ func (t *T) progress(c *client) string {
 	return "no checksum request came"
 }
 
-// query asks as a server browser does. It asks again if nothing comes.
+// query sends a query of a server browser. It repeats the query if nothing
+// comes.
 func (t *T) query(text string) (*gamespy.Reply, error) {
 	if t.r.mute {
 		return nil, skip("the host answers no query: see Q-1")
@@ -638,7 +655,7 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 	}
 	f := t.fail(fmt.Sprintf("a complete reply to %s", text), came...)
 	if t.r.mute = !t.r.queries && t.r.current != nil; t.r.mute {
-		f.proven = len(c.texts) == 0 // the network does not lose that many
+		f.proven = len(c.texts) == 0 // the network does not lose so many
 	}
 	return nil, f
 }

@@ -20,35 +20,36 @@ import (
 
 // The limits of a client.
 const (
-	perSecond = 50      // datagrams that a client sends, unless the case needs more
-	mostSeen  = 1 << 16 // messages that are remembered of one case
-	farNumber = 1 << 15 // from one number to that for which nobody waits any more: they begin anew after 65,535
+	perSecond = 50      // most datagrams that a client sends, unless the case needs more
+	mostSeen  = 1 << 16 // most remembered messages of a case
+	farNumber = 1 << 15 // distance between two numbers from which the lower one is outdated. Numbers wrap after 65,535.
 )
 
 // catalog returns the messages of the game.
 var catalog = sync.OnceValue(msg.Catalog)
 
-// A message is one that a client has sent or got.
+// A message is a message that a client has sent or received.
 type message struct {
 	transport.Message
 	at    time.Time
 	frame int
-	again bool   // a reliable message of the host's that had come before
-	text  string // of a delivered line of chat
+	again bool   // a reliable message of the host that had come before
+	text  string // text of a delivered line of chat
 }
 
-// gameMessage returns a game message of the suite's.
+// gameMessage makes a game message.
 func gameMessage(body []byte) *message {
 	return &message{Message: transport.Message{Header: transport.Header{Type: transport.Standard}, Body: body}}
 }
 
-// game reports whether it is a game message.
+// game reports whether the message is a game message.
 func (m *message) game() bool { return m.Type == transport.Standard && len(m.Body) > 0 }
 
 // opcode returns the opcode of a game message.
 func (m *message) opcode() decode.Opcode { return decode.Opcode(m.Body[0]) }
 
-// is reports whether it is a game message with one of some opcodes.
+// is reports whether the message is a game message with one of the given
+// opcodes.
 func (m *message) is(ops ...decode.Opcode) bool {
 	return m.game() && slices.Contains(ops, m.opcode())
 }
@@ -65,14 +66,15 @@ func (m *message) decoded() decode.Result {
 	return decode.Result{}
 }
 
-// read returns a message as one of a type, and whether all its bytes fit.
+// read returns a message as one of a type, and whether it decodes to its last
+// byte.
 func read[M decode.Message](m *message) (fields M, exact bool) {
 	res := m.decoded()
 	fields, ok := res.Message.(M)
 	return fields, ok && res.Exact()
 }
 
-// chatText returns the text of a line of chat, "" of other messages.
+// chatText returns the text of a line of chat, or "" for other messages.
 func (m *message) chatText() string {
 	if m.is(msg.OpChat) {
 		if chat, exact := read[*msg.Chat](m); exact {
@@ -82,7 +84,7 @@ func (m *message) chatText() string {
 	return ""
 }
 
-// about returns the id of the peer that a control message is about.
+// about returns the id of the peer that a control message concerns.
 func (m *message) about() uint8 {
 	switch m := m.decoded().Message.(type) {
 	case *transport.Accept:
@@ -97,7 +99,7 @@ func (m *message) about() uint8 {
 	return 0
 }
 
-// boots reports whether it is a BootPlayer message with a reason, for a peer.
+// boots reports whether the message is a BootPlayer with a reason, for a peer.
 func (m *message) boots(reason, id uint8) bool {
 	boot, _ := read[*transport.Boot](m)
 	return boot != nil && *boot == transport.Boot{Reason: reason, ID: id}
@@ -111,10 +113,10 @@ func (m *message) named() string {
 	return ""
 }
 
-// messages are in the order in which they left or came.
+// messages are in the order in which they were sent or received.
 type messages []*message
 
-// where returns those of which something is so.
+// where returns the messages for which the function is true.
 func (list messages) where(so func(*message) bool) (some messages) {
 	for _, m := range list {
 		if so(m) {
@@ -124,7 +126,7 @@ func (list messages) where(so func(*message) bool) (some messages) {
 	return some
 }
 
-// times returns when they left or came.
+// times returns when the messages were sent or received.
 func (list messages) times() (at []time.Time) {
 	for _, m := range list {
 		at = append(at, m.at)
@@ -132,7 +134,8 @@ func (list messages) times() (at []time.Time) {
 	return at
 }
 
-// split returns the messages of a deciphered datagram, up to the first that cannot be read.
+// split returns the messages of a deciphered datagram, up to the first
+// unreadable one.
 func split(plain []byte) (list []transport.Message, err error) {
 	s, err := transport.Split(plain)
 	for err == nil {
@@ -145,40 +148,40 @@ func split(plain []byte) (list []transport.Message, err error) {
 	return list, err
 }
 
-// A client is one of the suite's.
+// A client is a client of the suite.
 type client struct {
 	*relay.Client
 	t     *T
 	local netip.AddrPort
 	name  string
 
-	in        messages // as they came
+	in        messages // in the order of arrival
 	out       messages
-	delivered messages // those of the host, in order and once
-	texts     [][]byte // GameSpy datagrams that came
-	odd       int      // datagrams that came and do not split
+	delivered messages // messages of the host in the order of their numbers, each once
+	texts     [][]byte // GameSpy datagrams
+	odd       int      // number of datagrams that do not split
 	known     map[uint32]bool
-	firsts    map[uint32]*message // the first message of each number; nil if several sessions used the socket
-	used      [2]uint16           // the highest numbers of game messages, of the host's and its own
+	firsts    map[uint32]*message // first message of each number, nil if several sessions used the socket
+	used      [2]uint16           // highest numbers of game messages of the host and of the client
 	signs     signs
 
-	// keep decides which of the client's messages leave; nil for all.
+	// keep reports whether to send a message of the client. If nil, all are sent.
 	keep  func(*transport.Message) bool
-	deaf  bool // it takes nothing
+	deaf  bool // it ignores everything
 	fast  bool // it may send more than perSecond datagrams
-	loss  int  // of a thousand datagrams, so many are lost on their way to it
+	loss  int  // how many of a thousand datagrams to it are lost
 	held  bool // its datagrams are kept instead of sent
 	queue [][]byte
 
-	times  [perSecond]time.Time // of the last datagrams sent
+	times  [perSecond]time.Time // times of the last datagrams that it sent
 	turn   int
 	closed bool
 	plain  []byte
 	frame  int
 }
 
-// open opens a client of the attempt, which has not connected. An empty name stands for one of
-// its own; without answers it does not answer requests of hashes by itself.
+// open opens a client that has not connected. With an empty name, it gets a new
+// one. If answer is nil, it does not answer requests for hashes.
 func (t *T) open(name string, answer func(round uint8) *msg.ChecksumResponse) (*client, error) {
 	local, err := t.r.d.Open()
 	if err != nil {
@@ -197,8 +200,8 @@ func (t *T) open(name string, answer func(round uint8) *msg.ChecksumResponse) (*
 	return c, nil
 }
 
-// claimed is the address that a client claims to have. The stock host tells
-// clients that join apart by it, so each has one of its own.
+// claimed is the address that a client claims to have. The stock host
+// distinguishes joining clients by it, so it is different for each client.
 func claimed(serial int) [4]byte {
 	return [4]byte{10, 1, byte(serial >> 8), byte(serial)}
 }
@@ -237,7 +240,7 @@ func (c *client) mayLeave(now time.Time) bool {
 	return c.fast || c.times[c.turn].IsZero() || now.Sub(c.times[c.turn]) >= time.Second
 }
 
-// leaves sends those messages of a deciphered datagram that may leave.
+// leaves sends the messages of a deciphered datagram that keep selects.
 func (c *client) leaves(now time.Time, plain []byte) {
 	if c.keep != nil {
 		plain = c.filtered(plain)
@@ -253,19 +256,20 @@ func (c *client) leaves(now time.Time, plain []byte) {
 	c.raw(now, plain)
 }
 
-// raw sends a deciphered datagram as it is.
+// raw sends a deciphered datagram unchanged.
 func (c *client) raw(now time.Time, plain []byte) {
 	c.times[c.turn] = now
 	c.turn = (c.turn + 1) % perSecond
 	frame := c.t.r.send(now, c.local, cipher.Encrypt(nil, plain))
-	list, _ := split(bytes.Clone(plain)) // of some cases they are damaged
+	list, _ := split(bytes.Clone(plain)) // in some cases the messages are damaged
 	for _, m := range list[:min(len(list), mostSeen-len(c.out))] {
 		c.uses(1, &m.Header)
 		c.out = append(c.out, &message{Message: m, at: now, frame: frame})
 	}
 }
 
-// repeats sends a deciphered datagram so often that a copy surely arrives, and another after it.
+// repeats sends a deciphered datagram so often that a copy, and another one
+// after it, certainly arrive.
 func (c *client) repeats(plain []byte, apart time.Duration) {
 	copies := 3
 	if c.t.r.lossy() {
@@ -278,22 +282,22 @@ func (c *client) repeats(plain []byte, apart time.Duration) {
 	}
 }
 
-// uses notes the number of a game message.
+// uses records the number of a game message.
 func (c *client) uses(side int, h *transport.Header) {
 	if h.HasSeq && h.Type == transport.Standard {
 		c.used[side] = max(c.used[side], h.Seq)
 	}
 }
 
-// numbers returns how many numbers of game messages are used up, in the direction with
-// the most.
+// numbers returns how many numbers of game messages are used in the direction
+// with the most.
 func (c *client) numbers() int { return int(max(c.used[0], c.used[1])) }
 
-// filtered returns the datagram without the messages that stay; nil if none is
-// left.
+// filtered returns the datagram without the messages that keep rejects, or nil
+// if none is left.
 func (c *client) filtered(plain []byte) []byte {
 	var kept [][]byte
-	list, _ := split(plain) // made by us
+	list, _ := split(plain) // this package made the datagram
 	for i := range list {
 		if c.keep(&list[i]) {
 			kept = append(kept, written(&list[i].Header, list[i].Body))
@@ -305,7 +309,7 @@ func (c *client) filtered(plain []byte) []byte {
 	return datagram(plain[0], kept...)
 }
 
-// receive takes a datagram of the host's.
+// receive handles a datagram of the host.
 func (c *client) receive(at time.Time, frame int, datagram []byte) {
 	if len(datagram) > 0 && datagram[0] == '\\' {
 		if len(c.texts) < mostSeen {
@@ -342,7 +346,7 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 	c.signs.holds(at, c.Link().Held > 0)
 }
 
-// forget begins the records of the client anew.
+// forget clears the records of the client.
 func (c *client) forget() {
 	c.in, c.out, c.delivered, c.texts = nil, nil, nil, nil
 }
@@ -361,21 +365,21 @@ func datagram(id uint8, messages ...[]byte) []byte {
 	return b
 }
 
-// written returns a message as it is in a datagram.
+// written returns a message in its form in a datagram.
 func written(h *transport.Header, body []byte) []byte {
 	b, err := transport.Append(nil, h, body)
 	if err != nil {
-		return nil // the bodies are ours, and short
+		return nil // the bodies are short
 	}
 	return b
 }
 
-// standard returns a reliable game message as it is in a datagram.
+// standard returns a reliable game message in its form in a datagram.
 func standard(seq uint16, body []byte) []byte {
 	return written(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq}, body)
 }
 
-// control returns a control message as it is in a datagram.
+// control returns a control message in its form in a datagram.
 func control(typ transport.Type, seq uint16, body []byte) []byte {
 	return written(&transport.Header{Type: typ, Reliable: true, Priority: true, HasSeq: true, Seq: seq}, body)
 }
@@ -384,7 +388,7 @@ func control(typ transport.Type, seq uint16, body []byte) []byte {
 func encode(op decode.Opcode, m decode.Message) []byte {
 	b, err := decode.Append(nil, catalog().Lookup(op), m, decode.Stock)
 	if err != nil {
-		return nil // a test makes those of the suite; a list of hashes has none that cannot be written
+		return nil // a test encodes the messages of the suite, and lists of hashes can always be encoded
 	}
 	return b
 }
@@ -393,7 +397,7 @@ func encode(op decode.Opcode, m decode.Message) []byte {
 func controlBody(m decode.Message) []byte {
 	b, err := decode.AppendFields(nil, "", m, decode.Stock)
 	if err != nil {
-		return nil // nothing of ours is too long
+		return nil // no body of this package is too long
 	}
 	return b
 }
@@ -406,11 +410,11 @@ func (c *client) chat(text string) []byte {
 // say sends a reliable game message.
 func (c *client) say(body []byte) { c.SendBody(c.now(), true, body) }
 
-// base returns the first object of the client's range.
+// base returns the first object id of the client's range.
 func (c *client) base() wire.ObjectID { return wire.FirstObject(c.Slot) }
 
-// adapt returns a message, in hexadecimal digits, with the client's own id as the shooter, and its own
-// objects: in it those of slot 0.
+// adapt returns a message given in hexadecimal digits, with the client's id as
+// the shooter, and with the client's objects instead of slot 0's.
 func (c *client) adapt(text string) []byte {
 	body := unhex(text)
 	res := gameMessage(body).decoded()
@@ -426,20 +430,20 @@ func (c *client) adapt(text string) []byte {
 	return body
 }
 
-// ship returns the creation of a ship of the client's, with an object id.
+// ship returns the creation of the client's ship with an object id.
 func (c *client) ship(creation string, id wire.ObjectID) []byte {
 	ship, _ := read[*msg.ObjectCreateTeam](gameMessage(unhex(creation)))
 	ship.Slot, ship.Player, ship.ID = byte(c.Slot), c.ID, id
 	return encode(msg.OpObjectCreateTeam, ship)
 }
 
-// creates has the client create a ship.
+// creates makes the client create a ship.
 func (c *client) creates(creation string) {
 	c.Know(c.base())
 	c.say(c.ship(creation, c.base()))
 }
 
-// games returns the delivered game messages with one of some opcodes.
+// games returns the delivered game messages with the given opcodes.
 func (c *client) games(ops ...decode.Opcode) messages {
 	return c.delivered.where(func(m *message) bool { return m.is(ops...) })
 }
@@ -449,7 +453,7 @@ func (c *client) controls(t transport.Type) messages {
 	return c.delivered.where(func(m *message) bool { return m.Type == t })
 }
 
-// about returns the delivered transport messages of a type that are about a peer.
+// about returns the delivered transport messages of a type that concern a peer.
 func (c *client) about(t transport.Type, id uint8) messages {
 	return c.controls(t).where(func(m *message) bool { return m.about() == id })
 }
@@ -466,7 +470,8 @@ func (c *client) acksOf(control bool, seq uint16) messages {
 	})
 }
 
-// sent returns the last message of a type with a number that the client has sent, nil if there is none.
+// sent returns the last numbered message of a type that the client has sent, or
+// nil if there is none.
 func (c *client) sent(typ transport.Type) *message {
 	list := c.out.where(func(m *message) bool { return m.Type == typ && m.HasSeq })
 	if len(list) == 0 {

@@ -10,12 +10,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A positive is a positive control: an action that the host is known to answer. That nothing came is evidence
-// only if controls on the same path are answered before and after: otherwise the network may
-// have lost it, or the host may have stopped listening.
+// A positive is a positive control: an action that the host is known to answer.
+// The absence of a message is evidence only if controls on the same path are
+// answered before and after. Otherwise the network may have lost it, or the
+// host may have stopped listening.
 type positive struct {
 	what   string
-	answer func() bool // acts, and reports whether the answer came
+	answer func() bool // performs the action, and reports whether the answer came
 }
 
 // check skips the case unless the control is answered.
@@ -31,9 +32,9 @@ func (t *T) silence(c positive, steps func()) {
 	t.check(c)
 }
 
-// chat is the control that a line of a client's reaches others, and that its author still
-// hears the host. Copies keep their order: all that the host sends reliably because of the
-// client's earlier messages has come by then.
+// chat is the control that a client's chat reaches others, and that its author
+// still hears the host. Copies keep their order, so everything that the host
+// sends reliably because of the client's earlier messages has then come.
 func (t *T) chat(c *client, all ...*client) positive {
 	what := "a line of chat of " + c.name
 	return positive{what, func() bool {
@@ -45,12 +46,12 @@ func (t *T) chat(c *client, all ...*client) positive {
 		if len(others) == 0 {
 			return t.until(t.soon(), func() bool { return len(c.lines(body)) > 0 })
 		}
-		_, ok = t.line(others[0], []*client{c}) // some hosts send a line to everyone but its author
+		_, ok = t.line(others[0], []*client{c}) // some hosts do not send chat to its author
 		return ok
 	}}
 }
 
-// line has a client say something, and reports whether it came to some others.
+// line makes a client send chat, and reports whether the others received it.
 func (t *T) line(c *client, others []*client) (body []byte, ok bool) {
 	t.r.serial++
 	body = c.chat(fmt.Sprintf("settle %d", t.r.serial))
@@ -62,22 +63,24 @@ func (t *T) line(c *client, others []*client) (body []byte, ok bool) {
 	return body, every(others, here)
 }
 
-// lives fails the case unless a line of a client's still comes to others, as it did before.
+// lives fails the case unless a client's chat still reaches others, as it did
+// before.
 func (t *T) lives(expected string, c *client, others ...*client) {
 	if _, ok := t.line(c, others); !ok {
 		t.misses(expected, "a line of chat of "+c.name+" does not arrive")
 	}
 }
 
-// settle waits until all has come that the host sends because of earlier messages of a
-// client.
+// settle waits until everything has come that the host sends because of earlier
+// messages of a client.
 func (t *T) settle(c *client, all ...*client) { t.check(t.chat(c, all...)) }
 
-// consumed is a game message that hosts take and pass on to nobody: ChangedTarget.
+// consumed is a game message that hosts accept and do not pass on:
+// ChangedTarget.
 const consumed = "0d0c010000580080000000000000000000ffff0340"
 
-// acks is the control that the host acknowledges a game message of a client's. It serves
-// where there are no others, or where the client is not in the game yet.
+// acks is the control that the host acknowledges a game message of a client. It
+// is for cases without other clients, or before the client is in the game.
 func (t *T) acks(c *client) positive {
 	return positive{"a message of " + c.name, func() bool {
 		before, body := len(c.out), unhex(consumed)
@@ -88,7 +91,7 @@ func (t *T) acks(c *client) positive {
 	}}
 }
 
-// replies is the control that a query from a client's own socket is answered.
+// replies is the control that a query from a client's socket is answered.
 func (t *T) replies(c *client) positive {
 	return positive{"a query from the same address", func() bool {
 		const tries = 3
@@ -103,7 +106,8 @@ func (t *T) replies(c *client) positive {
 	}}
 }
 
-// passes is the control that another client comes from one round of the hashes to the next.
+// passes is the control that another client gets from one round of the hashes
+// to the next.
 func (t *T) passes(round, next uint8) positive {
 	return positive{fmt.Sprintf("another client's answer to round %d", round), func() bool {
 		c, err := t.atRound(round)
@@ -115,7 +119,8 @@ func (t *T) passes(round, next uint8) positive {
 	}}
 }
 
-// misses fails the case because something did not come, though a control was answered.
+// misses fails the case because something did not come although a control was
+// answered.
 func (t *T) misses(expected string, came ...any) {
 	f := t.fail(expected, came...)
 	f.controlled = true
@@ -127,8 +132,8 @@ func both(a, b positive) positive {
 	return positive{a.what + " or " + b.what, func() bool { return a.answer() && b.answer() }}
 }
 
-// once skips the case if a client had to send a message again, and others were sent something twice: a host
-// may act on each copy, which is T-6's question.
+// once skips the case if a client had to retransmit a message, and others were
+// sent something twice. A host may act on each copy, which T-6 checks.
 func (t *T) once(c *client, body []byte, others []*client) {
 	sent := c.out.where(func(m *message) bool { return m.Type == transport.Standard && bytes.Equal(m.Body, body) })
 	twice := func(o *client) bool {
@@ -139,9 +144,9 @@ func (t *T) once(c *client, body []byte, others []*client) {
 	need(len(sent) <= 1 || !slices.ContainsFunc(others, twice), "%s had to send the message again, and the host acted on each copy: see T-6", c.name)
 }
 
-// confirm checks, after a case has failed because something did not come, that the host still
-// hears the clients of the case and answers them. If one of them is cut off, the case says nothing about
-// the rule.
+// confirm runs after a case has failed because something did not come. It
+// checks that the host still hears the clients of the case and answers them. If
+// one of them is cut off, the case says nothing about the rule.
 func (t *T) confirm() error {
 	for _, c := range slices.Concat(t.p, t.opened) {
 		if c.closed || c.ID == 0 || c.Phase != relay.ClientJoining && c.Phase != relay.ClientPlaying || c.sent(transport.Disconnect) != nil {
@@ -155,7 +160,8 @@ func (t *T) confirm() error {
 	return nil
 }
 
-// again waits until the host has sent what was lost again, once or twice, on a line that loses datagrams.
+// again waits until the host has had time for one or two retransmissions, if
+// the line loses datagrams.
 func (t *T) again(usual time.Duration) {
 	if t.r.lossy() {
 		usual = hungStep + t.trips(1)
@@ -163,5 +169,5 @@ func (t *T) again(usual time.Duration) {
 	t.wait(usual)
 }
 
-// trips is how long so many round trips take.
+// trips is how long n round trips take.
 func (t *T) trips(n int) time.Duration { return time.Duration(n) * t.r.trip }

@@ -7,34 +7,36 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// A Driver carries datagrams between the clients of the suite and the host that
-// they try, and tells the time.
+// A Driver carries datagrams between the clients of the suite and the tested
+// host, and has the clock.
 type Driver interface {
 	Now() time.Time
 	// Host returns the address of the host.
 	Host() netip.AddrPort
-	// Open returns the address of another socket.
+	// Open opens a socket and returns its address.
 	Open() (netip.AddrPort, error)
-	// Listen opens a socket at a local address, for datagrams from anybody.
+	// Listen opens a socket at a local address, which receives datagrams from any
+	// sender.
 	Listen(local netip.AddrPort) error
 	// Close closes a socket.
 	Close(local netip.AddrPort)
 	// Send sends a datagram, which is borrowed until the call returns.
 	Send(local netip.AddrPort, datagram []byte) error
-	// Receive waits for the next datagram of the host, or of anybody if Listen opened the
-	// socket, at most until a time. The datagram belongs to the caller.
+	// Receive waits for the next datagram of the host, or of any sender if Listen
+	// opened the socket, at most until the given time. The datagram belongs to the
+	// caller.
 	Receive(until time.Time) (a relay.Arrival, ok bool)
-	// Refused returns the error of the system since the last datagram came, such as
-	// that no program listens there; nil for none.
+	// Refused returns the system's error since the last datagram came, for example
+	// that no program listens there. It returns nil if there is none.
 	Refused() error
 }
 
 // A Frame is a datagram of a run.
 type Frame struct {
-	Number   int // from 1
+	Number   int // number of the frame, from 1
 	At       time.Time
 	From, To netip.AddrPort
-	Datagram []byte // as it was on the network
+	Datagram []byte // datagram as on the network
 	Cases    []string
 }
 
@@ -44,14 +46,14 @@ const (
 	mostBytes  = 96 << 20
 )
 
-// A recording keeps the datagrams of a run.
+// A recording has the datagrams of a run.
 type recording struct {
 	frames []Frame
 	bytes  int
 	lost   int
 }
 
-// add keeps a copy of a datagram and returns its number.
+// add stores a copy of a datagram and returns its number.
 func (r *recording) add(at time.Time, from, to netip.AddrPort, datagram []byte, c *Case) int {
 	n := len(r.frames) + r.lost + 1
 	if len(r.frames) >= mostFrames || r.bytes+len(datagram) > mostBytes {

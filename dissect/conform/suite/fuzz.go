@@ -15,35 +15,36 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// A Step is one datagram that may stop a host.
+// A Step is a datagram that may stop a host.
 type Step struct {
 	Who  Who
 	Form Form
 	Body []byte
 }
 
-// A Who sends a step.
+// A Who is the kind of client that sends a step.
 type Who string
 
 // The senders.
 const (
-	Player   Who = "player"   // in the game, with a ship
-	Guest    Who = "guest"    // connected, and not in the game yet
-	Stranger Who = "stranger" // not connected
+	Player   Who = "player"   // a client in the game, with a ship
+	Guest    Who = "guest"    // a connected client that is not in the game
+	Stranger Who = "stranger" // a client that has not connected
 )
 
-// A Form is what the bytes of a step are.
+// A Form is the form of the bytes of a step.
 type Form string
 
 // The forms.
 const (
 	Reliable   Form = "reliable"   // a game message with the next number
-	Unreliable Form = "unreliable" // a game message without one
-	Raw        Form = "datagram"   // a datagram in clear, with the sender's id in its first byte
+	Unreliable Form = "unreliable" // a game message without a number
+	Raw        Form = "datagram"   // a deciphered datagram, with the sender's id in its first byte
 	Text       Form = "text"       // a datagram that is not enciphered
 )
 
-// String writes a step as [ReadSteps] reads it, with the name of a game message.
+// String returns a step in the form that [ReadSteps] reads, with the name of a
+// game message.
 func (s Step) String() string {
 	text := fmt.Sprintf("%s %s %s", s.Who, s.Form, hex.EncodeToString(s.Body))
 	if s.Form != Raw && s.Form != Text && len(s.Body) > 0 {
@@ -54,10 +55,10 @@ func (s Step) String() string {
 	return text
 }
 
-// mostSteps bounds what is remembered, and what a file holds.
+// mostSteps is the maximum number of remembered steps, and of steps in a file.
 const mostSteps = 4096
 
-// ReadSteps reads a step a line. What follows # is for people.
+// ReadSteps reads one step per line. Text after # is a comment.
 func ReadSteps(r io.Reader) (list []Step, err error) {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
@@ -78,25 +79,25 @@ func ReadSteps(r io.Reader) (list []Step, err error) {
 	return list, lines.Err()
 }
 
-// A Fuzzing says how a host is tried with messages that a mutation made.
+// A Fuzzing configures how a host is tested with mutated messages.
 type Fuzzing struct {
 	For     time.Duration
 	Seed    uint64
 	First   int                    // number of the first frame
-	Again   []Step                 // tried in place of new ones; nil for none
-	Restart func() (Driver, error) // starts the host anew; nil if nobody can
-	Sent    func(steps int)        // is told how many; may be nil
+	Again   []Step                 // steps to send again instead of new ones, nil for none
+	Restart func() (Driver, error) // restarts the host. It is nil if that is impossible.
+	Sent    func(steps int)        // called with the number of steps. It may be nil.
 }
 
-// Fuzzed is what came of it.
+// Fuzzed is the result of fuzzing.
 type Fuzzed struct {
-	Steps  int    // that were sent
-	Input  []Step // that stopped the host; nil if it still answers
-	Whole  int    // steps before they were shrunk
-	Shrunk bool   // the host, started anew, stops at Input, and at no part of it
-	Why    string // how the host stopped, or why the trial ended early
+	Steps  int    // number of steps sent
+	Input  []Step // steps that stopped the host, nil if it still answers
+	Whole  int    // number of steps before shrinking
+	Shrunk bool   // the restarted host stops at Input, and at no part of it
+	Why    string // how the host stopped, or why the test ended early
 	Frames []Frame
-	Lost   int // frames that are too many
+	Lost   int // number of frames beyond the limit
 }
 
 // The pace of fuzzing.
@@ -105,7 +106,7 @@ const (
 	pause      = time.Millisecond // after each step
 	settling   = 60 * time.Millisecond
 	shrinksFor = time.Minute
-	fullChecks = 16 // rounds, after which somebody must also be let in
+	fullChecks = 16 // rounds after which a new client must also be let in
 )
 
 // A fuzzer sends steps to a host.
@@ -114,8 +115,8 @@ type fuzzer struct {
 	t        *T
 	m        *mutator
 	by       map[Who]*client
-	failures int          // joins in a row, of senders that have got in before
-	barred   map[Who]bool // that never got in
+	failures int          // consecutive failed joins of kinds of clients that were let in before
+	barred   map[Who]bool // kinds of clients that were never let in
 }
 
 func newFuzzer(d Driver, o Options, z *Fuzzing) (*fuzzer, error) {
@@ -129,10 +130,10 @@ func newFuzzer(d Driver, o Options, z *Fuzzing) (*fuzzer, error) {
 	return f, nil
 }
 
-// end closes the sockets. The host may be gone, so nobody says goodbye.
+// end closes the sockets. It sends no leaves, since the host may be gone.
 func (f *fuzzer) end() { f.r.shut() }
 
-// client returns the sender of a step, which joins if it must.
+// client returns the sender of a step. It joins if necessary.
 func (f *fuzzer) client(w Who) *client {
 	c := f.by[w]
 	if c != nil && !c.closed && c.Phase != relay.ClientGone && c.Err == nil {
@@ -142,7 +143,7 @@ func (f *fuzzer) client(w Who) *client {
 		return nil
 	}
 	if c != nil {
-		if c.ID != 0 { // the host needs its place
+		if c.ID != 0 { // the host needs its slot
 			c.Leave(f.t.now())
 			c.pump(f.t.now())
 		}
@@ -171,10 +172,10 @@ func (f *fuzzer) client(w Who) *client {
 	return c
 }
 
-// send sends a step, and reports whether its sender is in a state to do so.
+// send sends a step. It reports false if its sender cannot.
 func (f *fuzzer) send(s Step) bool {
 	ok := false
-	_ = f.t.steps(func(*T) { // joins may stop a case
+	_ = f.t.steps(func(*T) { // joins may end a case
 		c := f.client(s.Who)
 		if ok = c != nil; !ok {
 			return
@@ -201,7 +202,7 @@ func (f *fuzzer) send(s Step) bool {
 	return ok
 }
 
-// stopped says how the host has stopped, "" if it answers.
+// stopped returns how the host has stopped, or "" if it answers.
 func (f *fuzzer) stopped() string {
 	const tries = 3
 	switch {
@@ -217,8 +218,8 @@ func (f *fuzzer) stopped() string {
 	return "the host answers no more"
 }
 
-// Fuzz tries the host of a driver with messages that a mutation made from their specs. The error wraps
-// ErrNoHost if there is no host.
+// Fuzz tests the host of a driver with messages made by mutation from their
+// specs. The error wraps ErrNoHost if there is no host.
 func Fuzz(d Driver, o Options, z Fuzzing) (*Fuzzed, error) {
 	f, err := newFuzzer(d, o, &z)
 	if err != nil {
@@ -238,7 +239,8 @@ func Fuzz(d Driver, o Options, z Fuzzing) (*Fuzzed, error) {
 	return out, nil
 }
 
-// attack sends steps until the host stops or the time is over. It returns the last ones.
+// attack sends steps until the host stops or the time is over. It returns the
+// last steps.
 func (f *fuzzer) attack(out *Fuzzed, z Fuzzing) (history []Step) {
 	end := f.r.d.Now().Add(z.For)
 	for round := 1; f.r.d.Now().Before(end) && !f.r.stopped(); round++ {
@@ -258,7 +260,7 @@ func (f *fuzzer) attack(out *Fuzzed, z Fuzzing) (history []Step) {
 		history = history[max(0, len(history)-mostSteps):]
 		if round%fullChecks == 0 {
 			if c := f.by[Guest]; c != nil {
-				c.Phase = relay.ClientGone // another one must get in
+				c.Phase = relay.ClientGone // another client must get in
 			}
 		}
 		if z.Again != nil {
@@ -274,7 +276,8 @@ func (f *fuzzer) attack(out *Fuzzed, z Fuzzing) (history []Step) {
 	return history
 }
 
-// shrink looks for the shortest input that stops the host, which is started anew for each trial.
+// shrink searches for the shortest input that stops the host, which is
+// restarted for each trial.
 func (f *fuzzer) shrink(out *Fuzzed, o Options, z Fuzzing) {
 	begun := f.r.d.Now()
 	clock := f.r.d
@@ -297,7 +300,7 @@ func (f *fuzzer) shrink(out *Fuzzed, o Options, z Fuzzing) {
 		trial.t.wait(settling)
 		return trial.stopped() != ""
 	}
-	// As a rule it's one of the last.
+	// Usually it is one of the last steps.
 	for n := 1; ; n *= perRound {
 		part := out.Input[max(0, len(out.Input)-n):]
 		if stops(part) {
@@ -315,10 +318,10 @@ func (f *fuzzer) shrink(out *Fuzzed, o Options, z Fuzzing) {
 	}
 }
 
-// fuzzing is the case that fuzzing answers.
+// fuzzing is the case that fuzzing tests.
 const fuzzing = "F-1"
 
-// Outcome returns what became of the case.
+// Outcome returns the outcome of the case.
 func (z *Fuzzed) Outcome(took time.Duration) Outcome {
 	o := Outcome{ID: fuzzing, Took: took}
 	if z.Why == "" {

@@ -11,13 +11,13 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A sample is a message whose spec tells whether the host passes it on: bodies as the game
-// writes them, with objects of slot 0.
+// A sample is a message whose spec tells whether the host passes it on. Its
+// bodies are as the game writes them, with objects of slot 0.
 type sample struct {
 	op     decode.Opcode
 	grade  Grade
 	bodies []string
-	ship   string // the creation of the sender's own ship; empty for a player's who stays
+	ship   string // creation of the sender's ship, or empty to use a player who stays
 }
 
 var samples = []sample{
@@ -27,7 +27,7 @@ var samples = []sample{
 	{msg.OpSubsystemStatus, OnWire, []string{"0a04010000dd008000000000000500004001"}, ""},
 	{msg.OpAddToRepairList, FromCode, []string{"0b01010000df008000020000400c000040"}, ""},
 	{msg.OpClientEvent, FromCode, []string{"0c01010000da0080000000000005000040"}, ""},
-	{msg.OpStartCloaking, FromCode, []string{"0e01010000e2008000000000000d000040"}, birdOfPrey}, // hosts may know that an Akira cannot
+	{msg.OpStartCloaking, FromCode, []string{"0e01010000e2008000000000000d000040"}, birdOfPrey}, // hosts may know that an Akira cannot cloak
 	{msg.OpStopCloaking, FromCode, []string{"0f01010000e4008000000000000d000040"}, birdOfPrey},
 	{msg.OpStartWarp, OnWire, []string{"102a810000ec008000000000000600004006" + "4d756c746931" + "00000000000000000000000000000000"}, ""},
 	{msg.OpRepairListPriority, OnWire, []string{"110c010000760080000000000018000040" + "02000040"}, ""},
@@ -36,7 +36,7 @@ var samples = []sample{
 	{msg.OpPulseFire, OnWire, []string{"1a770000400275" + "0ed20368000840", "1a2600004002acb73c01"}, ""},
 	{msg.OpTorpedoTypeChange, OnWire, []string{"1b05010000fe008000080000400800004001"}, ""},
 	{msg.OpChangedTarget, OnWire, []string{"0d0c01000058008000000000" + "00ffffff3fffff0340"}, ""},
-	{msg.OpSelfDestructRequest, OnWire, []string{"13"}, akira}, // later cases need the ships of those who stay
+	{msg.OpSelfDestructRequest, OnWire, []string{"13"}, akira}, // later cases need the ships of players who stay
 	{msg.OpCollisionEffect, OnWire, []string{"15248100005000800000000000ffffff3f010d7e00d9bb20a044"}, ""},
 	{msg.OpClientReady, OnWire, []string{"2a20"}, ""},
 	{msg.OpHostEvent, FromCode, []string{"0601010000df0080000200004018000040"}, ""},
@@ -49,7 +49,8 @@ var samples = []sample{
 // forwarded reports whether the stock host passes the message on.
 func (s *sample) forwarded() bool { return catalog().Lookup(s.op).Relay == decode.RelayForward }
 
-// toCase returns the case about the message: R if the host passes it on, N if not.
+// toCase returns the case about the message: R if the host passes it on, and N
+// otherwise.
 func (s *sample) toCase() Case {
 	spec, code, name := catalog().Lookup(s.op), fmt.Sprintf("%02X", uint8(s.op)), called(s.op)
 	c := Case{
@@ -61,7 +62,7 @@ func (s *sample) toCase() Case {
 		c.ID, c.Title = "R-"+code, name+" forwarded"
 		c.Rule = name + " goes unchanged and reliably to every other client in the game, in order, and not to its sender."
 		c.compare, c.run = code, func(t *T) { forwarded(t, s.op, s.bodies) }
-	case spec.Dir == decode.FromClient: // a capture can show that it is consumed: hosts send none of their own
+	case spec.Dir == decode.FromClient: // a capture can show that it is consumed, since hosts send no such messages
 		c.watch = func() watcher { return watchNever(s.op) }
 	case spec.Need == decode.NeedAll:
 		c.Profiles = likeStock
@@ -129,8 +130,8 @@ func forwarded(t *T, op decode.Opcode, texts []string) {
 	}
 }
 
-// strange returns the messages of an opcode, or, if there are none, all that are
-// no chat.
+// strange returns the messages of an opcode, or if there are none, all messages
+// other than chat.
 func (c *client) strange(op decode.Opcode) messages {
 	if list := c.games(op); len(list) > 0 {
 		return list
@@ -147,7 +148,7 @@ func notPassedOn(t *T, op decode.Opcode, text string) {
 	t.silence(t.chat(c, t.p...), func() { c.say(body) })
 	t.once(c, body, t.p)
 	var found messages
-	plain := true // no more than copies
+	plain := true // only copies came
 	for _, o := range t.p {
 		list := o.copies(body)
 		copies := len(list)
@@ -161,7 +162,7 @@ func notPassedOn(t *T, op decode.Opcode, text string) {
 }
 
 func chatToAll(t *T) {
-	const words = 20 // of a line that is long, but no more than one message
+	const words = 20 // words of a long line that still fits into one message
 	texts := []string{"hello", strings.Repeat("hello ", words)}
 	lines := [][]byte{t.p[0].chat(texts[0]), t.p[0].chat(texts[1])}
 	for _, body := range lines {
@@ -186,12 +187,13 @@ func chatToAll(t *T) {
 	}
 }
 
-// authored returns a line of chat with the client's slot as the author, as OpenBC passes it on.
+// authored returns a line of chat with the client's slot as author, as OpenBC
+// passes it on.
 func (c *client) authored(text string) []byte {
 	return encode(msg.OpChat, &msg.Chat{Sender: int32(c.Slot), Text: wire.Chars(text)})
 }
 
-// teams reports whether the mission has teams, as far as the host tells.
+// teams returns an error unless the host's mission has teams.
 func (t *T) teams() error {
 	mission, ok := t.r.game.Get("missionscript")
 	if t.r.o.Profile != Playable && ok && strings.HasSuffix(mission.Raw(), "Mission1") {
@@ -200,7 +202,7 @@ func (t *T) teams() error {
 	return nil
 }
 
-// team returns the choice of a team.
+// team returns a message that chooses a team.
 func (c *client) team(n uint8) []byte {
 	return encode(msg.OpTeam, &msg.Team{Player: int32(c.ID), Team: n})
 }
@@ -259,7 +261,7 @@ func creationCopied(t *T) {
 		list := o.copies(body)
 		if len(list) != 1 {
 			who := o.name
-			if o == loading { // the last of them
+			if o == loading { // the last of the clients
 				who += ", which has not said ClientReady (2A)"
 			}
 			t.fails(o == loading && len(o.creations(c.base())) == 0, "one unchanged copy at "+who, o.games(msg.OpObjectCreateTeam))
@@ -279,7 +281,7 @@ func entryVerified(t *T) {
 	}
 }
 
-// asks has a client ask for an object.
+// asks makes a client request an object.
 func (c *client) asks(id wire.ObjectID) {
 	c.say(encode(msg.OpRequestObject, &msg.RequestObject{Object: id}))
 }
@@ -301,7 +303,8 @@ func unknownRequested(t *T) {
 	t.proveKnown(len(list) == 0, answer == len(list), "silence", list)
 }
 
-// second returns the id of the client's second ship, which comes after all objects of the first.
+// second returns the id of the client's second ship, which comes after the ids
+// of all parts of the first one.
 func (c *client) second() wire.ObjectID {
 	const parts = 34
 	return c.base() + parts
@@ -353,7 +356,7 @@ func orderUnderLoss(t *T) {
 	const most, lossPerMille = 200, 50
 	p := must(t.players(2, most+10))
 	lines := most
-	if !t.r.counts { // T-10 is about numbers beyond 255; newcomers are told scores of all who have left, so they use up many
+	if !t.r.counts { // T-10 tests numbers beyond 255. New clients are sent the scores of all who have left, which use many numbers.
 		lines = min(most, mostNumbers-max(p[0].numbers(), p[1].numbers()))
 	}
 	p[1].loss = lossPerMille

@@ -81,7 +81,7 @@ func roundTexts(t *T) {
 }
 
 func requestWithAccept(t *T) {
-	t.c.Name = "" // it tells none
+	t.c.Name = "" // it sends no name
 	t.c.connect()
 	t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 })
 	accepts, asks := t.c.accepts(), t.c.games(msg.OpChecksumRequest)
@@ -106,7 +106,7 @@ func answersAccepted(t *T) {
 }
 
 func completion(t *T) {
-	p, _ := t.players(2, fewNumbers) // if there can be any
+	p, _ := t.players(2, fewNumbers) // if the host lets any in
 	c := must(t.atRound(msg.LastRound))
 	c.answers(t.answerBody(msg.LastRound))
 	want := []decode.Opcode{msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit}
@@ -126,11 +126,12 @@ func completion(t *T) {
 	t.show(list[0].frame, list[1].frame, list[2].frame)
 }
 
-// oddSettings says in which way a 00 is not as the game writes it; "" if it is.
+// oddSettings returns how a Settings differs from the game's form, or "" if it
+// does not.
 func oddSettings(body []byte) string {
 	res := gameMessage(body).decoded()
 	m, _ := res.Message.(*msg.Settings)
-	bits := res.Exact() && !bytes.Equal(encode(msg.OpSettings, m), body) // they are more or fewer
+	bits := res.Exact() && !bytes.Equal(encode(msg.OpSettings, m), body) // there are more or fewer bits
 	if res.Err != nil {
 		bits = slices.Contains([]string{"collisions", "host_modem", "renamed"}, res.Err.Field)
 	}
@@ -162,7 +163,7 @@ func settings(t *T) {
 	}
 }
 
-// plays reports whether the client has a slot, as far as it knows.
+// plays reports whether the client has been given a slot.
 func (c *client) plays() bool {
 	return c.Slot >= 0 && c.Phase != relay.ClientGone && c.Phase != relay.ClientLeaving
 }
@@ -180,7 +181,7 @@ func (t *T) taken() map[int]bool {
 
 func lowestSlot(t *T) {
 	n, _, err := t.counted()
-	// The host may still wait for clients of the suite if their goodbyes were lost.
+	// The host may still wait for clients of the suite whose leaves were lost.
 	for begun := t.now(); err == nil && n > len(t.taken()) && t.now().Sub(begun) < t.soon(); n, _, err = t.counted() {
 		t.wait(shortWait)
 	}
@@ -195,7 +196,7 @@ func lowestSlot(t *T) {
 	opened := len(t.opened)
 	c := must(t.loaded())
 	need(len(t.opened) == opened+1, "a client hung in its join before this one, and may still have its slot")
-	t.expect(c.Slot == want || want == 0 && c.Slot == 1, fmt.Sprintf("slot %d, the lowest free one", want), c.games(msg.OpSettings)) // a host that plays itself has slot 0
+	t.expect(c.Slot == want || want == 0 && c.Slot == 1, fmt.Sprintf("slot %d, the lowest free one", want), c.games(msg.OpSettings)) // a host that also plays has slot 0
 	slots := []int{c.Slot}
 	for _, o := range t.p {
 		slots = append(slots, o.Slot)
@@ -229,7 +230,7 @@ func missionInit(t *T) {
 	m, exact := read[*msg.MissionInit](list[0])
 	t.expect(exact, "MissionInit (35) with 5 bytes, or with 9 if there is a time limit", list)
 	t.none("MissionInit (35) to the newcomer alone", gamesOf(t.p, msg.OpMissionInit))
-	limit := func(n int) uint8 { // as 35 has it; queries are told a negative number or 0 if there is none
+	limit := func(n int) uint8 { // in the form of MissionInit. Queries get a negative number or 0 if there is no limit.
 		if n <= 0 {
 			return msg.Unlimited
 		}
@@ -259,7 +260,7 @@ func named(e names.Enum, text string) bool {
 func scores(t *T) {
 	t.settle(t.p[0], append(t.p, t.c)...)
 	list, all := t.c.games(msg.OpScore, msg.OpScoreInit), t.c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit)
-	times := map[int32]int{} // by player
+	times := map[int32]int{} // indexed by player
 	for _, m := range list {
 		var player int32
 		res := m.decoded()
@@ -284,7 +285,7 @@ func scores(t *T) {
 
 func announced(t *T) {
 	t.settle(t.p[0], append(t.p, t.c)...)
-	var present messages // of those who were there, for the newcomer
+	var present messages // names of those who were there, sent to the new client
 	for _, o := range append(t.p, t.c) {
 		list := o.games(msg.OpPlayerAnnounce)
 		players := map[*message]uint8{}
@@ -312,7 +313,7 @@ func orderOfJoin(t *T) {
 		msg.OpObjectCreate: 3, msg.OpObjectCreateTeam: 3, msg.OpExplosion: 3, msg.OpPlayerAnnounce: 4,
 	}
 	list := t.c.games(slices.Collect(maps.Keys(order))...)
-	early := false // something came before 35
+	early := false // something came before MissionInit
 	for i, m := range list {
 		if m.is(msg.OpMissionInit) {
 			early = early || i > 0
@@ -326,7 +327,7 @@ func orderOfJoin(t *T) {
 	t.expectKnown(!early, list[len(list)-1].is(msg.OpPlayerAnnounce), "MissionInit (35), scores, objects, then PlayerAnnounce (17)", list)
 }
 
-// creations returns the creations of an object that a client has got.
+// creations returns the creations of an object that a client has received.
 func (c *client) creations(id wire.ObjectID) messages {
 	return c.games(msg.OpObjectCreateTeam, msg.OpObjectCreate).where(func(m *message) bool {
 		switch m := m.decoded().Message.(type) {
@@ -349,12 +350,12 @@ func shipsForNewcomer(t *T) {
 		t.expect(m != nil && int(m.Slot) == o.Slot && m.Player == o.ID && list[0].Reliable, fmt.Sprintf("slot %d and player %d, reliably", o.Slot, o.ID), list)
 		t.show(list[0].frame)
 	}
-	byFrame := map[int]int{} // as they came: those that the client holds back are delivered later, and together
+	byFrame := map[int]int{} // in the order of arrival: messages that the client holds back are delivered later, and together
 	for _, h := range c.in {
-		if h.Fragment || h.again || !h.is(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpExplosion) { // T-21 is about messages that are sent again
+		if h.Fragment || h.again || !h.is(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpExplosion) { // T-21 tests retransmissions
 			continue
 		}
-		if byFrame[h.frame]++; byFrame[h.frame] > 1 { // no proof: the network may have lost the first copies of both
+		if byFrame[h.frame]++; byFrame[h.frame] > 1 { // no proof, since the network may have lost the first copies of both
 			t.fails(true, "at most one of ObjectCreate (02), ObjectCreateTeam (03) and Explosion (29) in a datagram", h)
 		}
 	}
@@ -402,7 +403,7 @@ func nameTaken(t *T) {
 	t.show(list[0].frame)
 }
 
-// refused waits for the reaction to an answer that should not pass.
+// refused waits for the reaction to an answer that should be refused.
 func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) {
 	t.until(t.soon(), func() bool { return len(c.games(op)) > 0 || len(c.Asked) > 0 || c.Phase == relay.ClientGone })
 	need(len(c.Asked) == 0, "the host accepts any %s: one without the game's files may", any)
@@ -418,7 +419,7 @@ func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) {
 	case *msg.VersionDifferent:
 		told = string(m.Text)
 	}
-	t.expect(res.Exact() && strings.HasSuffix(told, text), expected, list) // it may name the folder, too
+	t.expect(res.Exact() && strings.HasSuffix(told, text), expected, list) // it may also name the folder
 	t.wait(betweenAll)
 	t.expect(len(c.Asked) == 0, "no further round", c.games(msg.OpChecksumRequest))
 	t.show(list[0].frame)
@@ -451,7 +452,7 @@ func missingFile(t *T) {
 		t.check(t.passes(3, msg.LastRound))
 		t.misses("round 255 after an answer with one file more", c.all())
 	}
-	t.leaves(c) // hosts let few clients of an address join at a time: the control needs a place
+	t.leaves(c) // hosts let few clients of an address join at a time, and the control needs to join
 	c = must(t.atRound(3))
 	less := *whole
 	less.Tree.Files = whole.Tree.Files[:len(whole.Tree.Files)-1]
@@ -502,7 +503,7 @@ func fullHost(t *T) {
 	for i := n; i < limit; i++ {
 		c, err := t.joined()
 		if err != nil && c != nil && len(c.accepts()) > 0 && len(c.boots()) > 0 {
-			break // a player of the host's own counts for the limit, too
+			break // a player of the host also counts for the limit
 		}
 		must(c, err)
 	}

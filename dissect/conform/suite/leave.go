@@ -91,7 +91,8 @@ func no14No17(t *T) {
 	}
 }
 
-// announcesLeave reports whether it is a 17 about a player who is gone.
+// announcesLeave reports whether the message is a PlayerAnnounce about a player
+// who has left.
 func (m *message) announcesLeave() bool {
 	a, _ := read[*msg.PlayerAnnounce](m)
 	return a != nil && a.Code == event.CodeDeletePlayer
@@ -114,14 +115,14 @@ func slotReused(t *T) {
 	t.proveKnown(ok, known, fmt.Sprintf("slot %d again, and another id than %d", slot, id), next.accepts(), next.games(msg.OpSettings))
 }
 
-// A beat is a heartbeat of a host, as its master server gets it.
+// A beat is a heartbeat of a host, as its master server receives it.
 type beat struct {
 	frame   int
 	text    string
-	changed bool // it says that the game has changed
+	changed bool // it reports that the game has changed
 }
 
-// takeBeat adds a datagram that came to the master server, if it is a heartbeat.
+// takeBeat adds a datagram to the master server, if it is a heartbeat.
 func takeBeat(list []beat, a relay.Arrival, frame int) []beat {
 	const most, longest = 256, 200
 	m := gamespy.Parse(a.Datagram)
@@ -132,7 +133,7 @@ func takeBeat(list []beat, a relay.Arrival, frame int) []beat {
 	return append(list, beat{frame, string(a.Datagram[:min(len(a.Datagram), longest)]), changed == "1"})
 }
 
-// master reports a run without a master server.
+// master returns an error if the run has no master server.
 func (t *T) master() error {
 	if !t.r.o.Master.IsValid() {
 		return skip("needs --master, and a host that announces its game there")
@@ -140,8 +141,8 @@ func (t *T) master() error {
 	return nil
 }
 
-// leaveAnnounced has a client leave that has been in the game for so long that the host has
-// announced its join.
+// leaveAnnounced makes a client leave that has been in the game so long that
+// the host has announced its join.
 func leaveAnnounced(t *T) {
 	const within, late = 10 * time.Second, time.Second
 	t.wait(within + late)

@@ -14,7 +14,7 @@ type side struct {
 	dir          dissect.Dir
 }
 
-// sidesOf returns directions of a record's conversation.
+// sidesOf returns the given directions of a record's conversation.
 func sidesOf(r *dissect.Record, dirs ...dissect.Dir) (list []side) {
 	for _, d := range dirs {
 		list = append(list, side{r.Conversation, d})
@@ -22,60 +22,62 @@ func sidesOf(r *dissect.Record, dirs ...dissect.Dir) (list []side) {
 	return list
 }
 
-// The bounds of a ledger.
+// Limits of a ledger.
 const (
 	mostSides   = 4096
-	mostMissing = 1024    // numbers of a side
-	mostAbsent  = 1 << 15 // numbers of all sides
+	mostMissing = 1024    // missing numbers of a side
+	mostAbsent  = 1 << 15 // missing numbers of all sides
 	mostLost    = 1 << 14
 )
 
-// A ledger knows which game messages of each side the traffic lacks, by their numbers.
+// A ledger finds the game messages of each side that the traffic lacks, by
+// their numbers.
 type ledger struct {
 	by     map[side]*account
-	absent int    // numbers that are missing, of all sides
-	lost   []loss // for good
-	more   bool   // there are more of them
+	absent int    // number of missing numbers of all sides
+	lost   []loss // messages that are lost for good
+	more   bool   // there are further losses
 }
 
-// A loss is a message that the traffic lacks, and the time at which its number was missing.
+// A loss is a message that the traffic lacks, with the time at which its number
+// was found missing.
 type loss struct {
 	side
 	at time.Time
 }
 
-// An account is the numbers of one side.
+// An account has the numbers of one side.
 type account struct {
 	next    int64
 	missing map[int64]time.Time
 	begun   bool
 	fresh   bool // the session has just begun
-	unsure  bool // messages are missing, and their numbers are not known
+	unsure  bool // messages are missing, and their numbers are unknown
 }
 
-// A turn is the place of a record among the numbers of its side.
+// A turn is the position of a record among the numbers of its side.
 type turn uint8
 
 const (
 	nothingNew turn = iota
-	inOrder         // it has the number behind the last one
+	inOrder         // it has the number after the last one
 	behindGap       // numbers before it are missing
 )
 
-// outside reports whether a message's number is so far ahead that no host acts on it
-// (docs/protocol.md, Reliability).
+// outside reports whether a message's number is so far ahead that no host acts
+// on it: see "Reliability" in docs/protocol.md.
 func outside(r *dissect.Record) bool {
 	const window = 0x4000
 	return r.Transport.Type == transport.Standard && r.Gap >= window
 }
 
-// begins reports whether a client connects, for the first time or anew.
+// begins reports whether a client connects, for the first time or again.
 func begins(r *dissect.Record) bool {
 	return r.Dir == dissect.ToHost && r.Kind == dissect.KindMessage && r.Transport.Type == transport.Connect &&
 		r.Peer == transport.UnassignedPeer && r.Status != dissect.StatusDuplicate
 }
 
-// take takes a record.
+// take handles a record.
 func (l *ledger) take(r *dissect.Record) (side, turn) {
 	s := side{r.Conversation, r.Dir}
 	h := &r.Transport
@@ -93,7 +95,7 @@ func (l *ledger) take(r *dissect.Record) (side, turn) {
 	}
 	a := l.by[s]
 	if a == nil {
-		stranger := r.Dir == dissect.ToHost && l.by[side{r.Conversation, dissect.FromHost}] == nil // who may send any numbers
+		stranger := r.Dir == dissect.ToHost && l.by[side{r.Conversation, dissect.FromHost}] == nil // a stranger may send any numbers
 		if stranger || len(l.by) >= mostSides {
 			return s, nothingNew
 		}
@@ -104,7 +106,7 @@ func (l *ledger) take(r *dissect.Record) (side, turn) {
 		a.fresh, a.begun, a.next = false, true, r.Number-int64(h.Seq)
 	}
 	if _, missing := a.missing[r.Number]; a.begun && r.Number < a.next && !missing {
-		// A session has begun that the traffic does not show.
+		// A session has begun that is not in the traffic.
 		l.put(s, &account{next: r.Number + 1, missing: map[int64]time.Time{}, begun: true, unsure: true})
 		l.lose(s, r.Time)
 		return s, behindGap
@@ -121,7 +123,7 @@ func (l *ledger) put(s side, a *account) {
 	l.by[s] = a
 }
 
-// close notes the messages that a side lacks for good.
+// close records the messages that a side lacks for good.
 func (l *ledger) close(s side) {
 	if a := l.by[s]; a != nil {
 		l.absent -= len(a.missing)
@@ -147,7 +149,7 @@ func (l *ledger) finish() {
 	slices.SortStableFunc(l.lost, func(a, b loss) int { return a.at.Compare(b.at) })
 }
 
-// enter enters a number into the account of a side.
+// enter records a number of a side.
 func (l *ledger) enter(s side, a *account, n int64, at time.Time) turn {
 	before := a.next
 	switch {
@@ -177,24 +179,24 @@ func (l *ledger) enter(s side, a *account, n int64, at time.Time) turn {
 	return nothingNew
 }
 
-// lacks reports whether game messages of a side are missing, or its numbers have not
-// been seen.
+// lacks reports whether game messages of a side are missing, or none of its
+// numbers has been seen.
 func (l *ledger) lacks(s side) bool {
 	a := l.by[s]
 	return a == nil || a.unsure || len(a.missing) > 0
 }
 
-// mostPoints bounds a clock.
+// mostPoints is the maximum number of points of a clock.
 const mostPoints = 1 << 12
 
-// A clock knows at about which time a frame was captured.
+// A clock knows the approximate time of each frame.
 type clock struct {
-	every  int // frames between two points
+	every  int // number of frames between two points
 	points []time.Time
-	last   time.Time // of the last frame
+	last   time.Time // time of the last frame
 }
 
-// take takes the next frame.
+// take records the time of the next frame.
 func (c *clock) take(frame int, at time.Time) {
 	c.every, c.last = max(c.every, 1), at
 	for frame >= c.every*len(c.points) {
@@ -208,7 +210,7 @@ func (c *clock) take(frame int, at time.Time) {
 	}
 }
 
-// at returns a time before that of a frame and one after it.
+// at returns a time before a frame's time and a time after it.
 func (c *clock) at(frame int) (from, till time.Time) {
 	if len(c.points) == 0 {
 		return from, till

@@ -11,8 +11,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A mutator makes messages from their specs, and changes them where a host may trip: at the
-// limits of fields, counts and sizes. The same seed makes the same messages.
+// A mutator makes messages from their specs, and changes them in places where
+// hosts may fail: at the limits of fields, counts and sizes. Equal seeds make
+// equal messages.
 type mutator struct {
 	seed, n uint64
 	decoder *decode.Decoder
@@ -68,7 +69,8 @@ func (m *mutator) game() []byte {
 	return body[:min(len(body), longest)]
 }
 
-// made returns a message that the spec allows: random bytes, as far as it reads them.
+// made returns a message that the spec allows. It consists of random bytes, as
+// far as the spec reads them.
 func (m *mutator) made(spec *decode.Spec) []byte {
 	const enough = 300
 	b := []byte{byte(spec.Code)}
@@ -87,7 +89,8 @@ func (m *mutator) made(spec *decode.Spec) []byte {
 	return b[:len(b)-len(res.Rest)]
 }
 
-// A span is where a field stands. Objects become those of the sender.
+// A span is the place of a field. Object ids are replaced by the sender's
+// objects.
 type span struct {
 	from, to int
 	object   bool
@@ -110,10 +113,11 @@ func (m *mutator) places(spec *decode.Spec, body []byte) (list []span) {
 	return list
 }
 
-// limits are values at which programs trip: for each size the least and the most, with and without sign.
+// limits are values at which programs may fail: for each size the minimum and
+// the maximum, signed and unsigned.
 var limits = []uint64{0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, uint64(math.Float32bits(float32(math.Inf(1)))), 0x7FC00000}
 
-// changed returns a message with one change, at a field if there are any.
+// changed returns a message with one change, in a field if there are any.
 func (m *mutator) changed(body []byte, fields []span) []byte {
 	body = slices.Clone(body)
 	if len(fields) == 0 {
@@ -139,7 +143,7 @@ func (m *mutator) changed(body []byte, fields []span) []byte {
 	return body
 }
 
-// torn returns bytes with some changes that know nothing of the grammar.
+// torn returns bytes with random changes that ignore the message's structure.
 func (m *mutator) torn(b []byte) []byte {
 	b = slices.Clone(b)
 	for range 1 + m.below(3) {
@@ -155,7 +159,8 @@ func (m *mutator) torn(b []byte) []byte {
 	return b
 }
 
-// control returns a transport message other than a game message, as it stands in a datagram.
+// control returns a transport message other than a game message, in its form in
+// a datagram.
 func (m *mutator) control() []byte {
 	h := transport.Header{Type: transport.Type(m.below(int(transport.Standard))), Reliable: m.below(2) == 0, Priority: true, HasSeq: true, Seq: uint16(m.below(1 << 16))}
 	if m.below(4) == 0 {
@@ -168,7 +173,7 @@ func (m *mutator) control() []byte {
 	return written(&h, body)
 }
 
-// datagram returns a datagram of messages, whose sender is filled in when it leaves.
+// datagram returns a datagram of messages. Its sender is set when it is sent.
 func (m *mutator) datagram(messages ...[]byte) []byte {
 	d := datagram(0, messages...)
 	if m.below(4) == 0 {
@@ -183,7 +188,8 @@ func (m *mutator) query() []byte {
 	return append([]byte{'\\'}, m.torn(text[1:])...)
 }
 
-// adopt puts the sender's own objects into a message: three times of four a host looks only at these.
+// adopt puts the sender's objects into a message in three of four cases, since
+// a host may check only these.
 func (m *mutator) adopt(c *client, body []byte) []byte {
 	if len(body) == 0 || c.Slot < 0 {
 		return body

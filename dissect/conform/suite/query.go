@@ -10,7 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// The keys of a reply, by query.
+// The keys of a reply to each query.
 var (
 	basicKeys = []string{"gamename", "gamever", "location"}
 	infoKeys  = []string{"hostname", "missionscript", "mapname", "numplayers", "maxplayers", "gamemode"}
@@ -29,7 +29,7 @@ func queryCases() []Case {
 	}
 }
 
-// keysOf returns the keys of a reply, in order.
+// keysOf returns the keys of a reply in order.
 func keysOf(r *gamespy.Reply) (keys []string) {
 	for k := range r.Pairs() {
 		keys = append(keys, k.Raw())
@@ -37,7 +37,7 @@ func keysOf(r *gamespy.Reply) (keys []string) {
 	return keys
 }
 
-// said shows a reply.
+// said returns a reply as text.
 func said(r *gamespy.Reply) string {
 	var b strings.Builder
 	for k, v := range r.Pairs() {
@@ -101,7 +101,7 @@ func secureQuery(t *T) {
 	t.prove(got == "hMwdTNWS" && slices.Index(keys, "validate") <= slices.Index(keys, "final"), `\validate\hMwdTNWS before \final\`, said(t.reply))
 }
 
-// counted returns how many players the host says there are.
+// counted returns the number of players that the host reports.
 func (t *T) counted() (n int, reply *gamespy.Reply, err error) {
 	if reply, err = t.query(`\status\`); err != nil {
 		return 0, nil, skip("the host does not answer queries")
@@ -113,13 +113,13 @@ func (t *T) counted() (n int, reply *gamespy.Reply, err error) {
 	return n, reply, nil
 }
 
-// counts notes how many players there are before the clients of the case join.
+// counts stores how many players there are before the clients of the case join.
 func (t *T) counts() (err error) {
 	t.before, _, err = t.counted()
 	return err
 }
 
-// number returns the number with a key in a reply.
+// number returns the number of a key in a reply.
 func number(reply *gamespy.Reply, key string) (n int, ok bool) {
 	text, _ := reply.Get(key)
 	n, err := strconv.Atoi(text.Raw())
@@ -134,12 +134,12 @@ func queryInGame(t *T) {
 	t.plausible(after, reply)
 }
 
-// dedicated is the name that the stock host puts before those of the players if the host
-// has no player.
+// dedicated is the name that the stock host lists first if the host has no
+// player.
 const dedicated = "Dedicated Server"
 
-// plausible reports a number of players that does not fit the suite's clients in the game and
-// the names of the others.
+// plausible reports a number of players that contradicts the suite's clients in
+// the game and the names of the others.
 func (t *T) plausible(n int, reply *gamespy.Reply) {
 	list := reply.Players()
 	for i := range list {
@@ -183,7 +183,8 @@ func queryNumbers(t *T) {
 		n, part, _ := strings.Cut(id.Raw(), ".")
 		number, err := strconv.Atoi(n)
 		t.prove(err == nil && part == "1", "queryid N.1", said(reply))
-		// A query that was repeated, by us or the network, may have been answered twice.
+		// A query that the suite or the network repeated may have been answered
+		// twice.
 		repeated := len(t.opened) > opened && len(t.shown) > len(t.opened)
 		switch want := fmt.Sprintf("queryid %d.1", last+1); {
 		case last == 0:

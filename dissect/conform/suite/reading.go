@@ -17,29 +17,31 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Reading answers cases from a capture: some by watching, others by comparing its hosts
-// with the stock game's. It implements report.Sink.
+// A Reading tests cases with a capture. It observes some rules, and for others
+// it compares the captured hosts with the stock game's. It implements
+// report.Sink.
 type Reading struct {
 	cases   []*Case
 	profile Profile
 	watch   *Watch
 	hosts   *conform.Hosts
-	known   map[int]bool             // conversations in which a host has said something
-	of      map[netip.AddrPort][]int // those of a client
+	known   map[int]bool             // conversations in which a host has sent something
+	of      map[netip.AddrPort][]int // conversations of a client
 	clock   clock
-	seen    bool // a host or a client of the game
+	seen    bool // the capture has a host or a client of the game
 
-	OnlyContent bool // leaves findings about numbers and acknowledgements aside
+	OnlyContent bool // omits findings about numbers and acknowledgements
 }
 
-// NewReading returns a reading for those of the cases that a capture can answer.
+// NewReading returns a reading for those cases that can be tested with a
+// capture.
 func NewReading(cases []*Case, p Profile) *Reading {
 	return &Reading{
 		cases: cases, profile: p, watch: NewWatch(cases, p), hosts: conform.NewHosts(conform.Config{Against: decode.Stock}), known: map[int]bool{}, of: map[netip.AddrPort][]int{},
 	}
 }
 
-// Record takes a record, in the order of the capture.
+// Record handles a record, in the order of the capture.
 func (g *Reading) Record(r *dissect.Record) error {
 	if r.DoubleOf > 0 {
 		return nil
@@ -55,8 +57,8 @@ func (g *Reading) Record(r *dissect.Record) error {
 // Close implements report.Sink.
 func (g *Reading) Close() error { return nil }
 
-// tells reports whether a host must act on a message. It need not act on messages of
-// strangers, nor on those outside the window of numbers.
+// tells reports whether a host must act on a message. It need not act on
+// messages of strangers, or outside the window of numbers.
 func (g *Reading) tells(r *dissect.Record) bool {
 	if r.Dir != dissect.ToHost {
 		if r.Kind == dissect.KindMessage && !g.known[r.Conversation] && len(g.known) < mostSides {
@@ -68,8 +70,8 @@ func (g *Reading) tells(r *dissect.Record) bool {
 	return r.Transport.Type == transport.Connect || g.known[r.Conversation] && !outside(r)
 }
 
-// Report returns the results for a capture with a name; ok is false if it shows no host and
-// no client of the game.
+// Report returns the results for a capture with a name. If it has no host and
+// no client of the game, ok is false.
 func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok bool) {
 	reports, _ := g.hosts.Reports()
 	var addresses []string
@@ -88,7 +90,7 @@ func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok b
 	for _, res := range compared(g.cases, g.profile, reports, g) {
 		by[res.Case] = res
 	}
-	for _, res := range g.watch.Results(g.profile) { // they come first if a case has both
+	for _, res := range g.watch.Results(g.profile) { // if a case has both, these come first
 		by[res.Case] = res
 	}
 	for _, c := range g.cases {
@@ -99,8 +101,9 @@ func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok b
 	return rep, g.seen
 }
 
-// doubtful reports whether the capture lacks messages that may explain a difference: others
-// to the same client, or of a client. Without a difference it is about the whole capture.
+// doubtful reports whether the capture lacks messages that may explain a
+// difference: others to the same client, or of a client. If d is nil, it
+// reports this for the whole capture.
 func (g *Reading) doubtful(d *result.Difference) bool {
 	const before, after = 5 * time.Second, 20 * time.Second
 	l := &g.watch.ledger
@@ -114,8 +117,8 @@ func (g *Reading) doubtful(d *result.Difference) bool {
 	})
 }
 
-// compared answers cases about copies with the comparison of captured hosts and
-// the stock game's: one report for each host.
+// compared tests cases about copies by comparing captured hosts with the stock
+// game's. There is one report for each host.
 func compared(cases []*Case, p Profile, reports []*result.Report, g *Reading) (list []Result) {
 	for _, c := range cases {
 		if c.compare == "" || c.LeftOut != "" || c.Profiles&p == 0 {
@@ -136,12 +139,13 @@ func compared(cases []*Case, p Profile, reports []*result.Report, g *Reading) (l
 	return list
 }
 
-// undescribed is the rule of the command replay for all that a model of OpenBC explains and no
-// other rule describes.
+// undescribed is the rule that the command replay uses if a model of OpenBC
+// explains a message and no other rule describes it.
 const undescribed = "other"
 
-// describes reports whether a rule is OpenBC's way with one of some messages. Other rules are
-// about other cases than those that compare captures: who follows them keeps the rules of these.
+// describes reports whether a rule describes what OpenBC does with one of the
+// given messages. Other rules are about cases that are not tested by
+// comparison, so following them does not break these cases.
 func describes(rule string, rows []*result.Row) bool {
 	return slices.ContainsFunc(rows, func(row *result.Row) bool {
 		spec := catalog().Lookup(row.Opcode)
@@ -159,12 +163,12 @@ type tally struct {
 	c  *Case
 
 	matched, broken int
-	documented      int // broken as OpenBC's servers are documented to break it
+	documented      int // broken in the way that is documented for OpenBC's servers
 	guarded         int // changed or refused by a rule that protects players
-	doubtful        int // those that a message may explain that the capture lacks
-	unlisted        int // those beyond the ones that a report lists
+	doubtful        int // breaks that messages missing in the capture may explain
+	unlisted        int // breaks beyond those that a report lists
 	came            []string
-	rules           []string // the documented ones
+	rules           []string // the documented rules
 	frames          []int
 }
 
@@ -189,7 +193,7 @@ func (n *tally) result() Result {
 	return res
 }
 
-// opcode adds the messages of an opcode that the host was to pass on.
+// opcode adds the messages of an opcode that the host must pass on.
 func (n *tally) opcode(r *result.Report, op decode.Opcode) {
 	for _, row := range r.Rows {
 		if row.Opcode != op {
@@ -210,7 +214,7 @@ func (n *tally) opcode(r *result.Report, op decode.Opcode) {
 	}
 }
 
-// differs adds a difference. Those that are proven are shown before those that are not.
+// differs adds a difference. Proven differences are shown first.
 func (n *tally) differs(frame int, doubtful bool, text string) {
 	if doubtful {
 		if n.doubtful++; n.broken > 0 {
@@ -225,9 +229,10 @@ func (n *tally) differs(frame int, doubtful bool, text string) {
 	}
 }
 
-// explained adds the messages of some rows that documented rules explain. Those of a host
-// that is no OpenBC server are of the relay. Of an OpenBC server, a rule about these
-// messages is a documented way to break the case only if cases.txt has one.
+// explained adds the messages of some rows that documented rules explain. For a
+// host that is not an OpenBC server, they are guards of the relay. For an
+// OpenBC server, such a rule is a documented way to break the case only if
+// cases.txt has one.
 func (n *tally) explained(r *result.Report, rows ...*result.Row) {
 	for _, d := range r.Deviations {
 		count := 0
@@ -252,7 +257,7 @@ func (n *tally) explained(r *result.Report, rows ...*result.Row) {
 	}
 }
 
-// rowsOf returns the rows of the messages that an invariant is about.
+// rowsOf returns the rows of the messages that an invariant checks.
 func rowsOf(r *result.Report, invariant string) (rows []*result.Row) {
 	ops := map[string][]decode.Opcode{
 		"announcements": {msg.OpPlayerAnnounce}, "creation-copies": {msg.OpObjectCreate, msg.OpObjectCreateTeam},
@@ -265,7 +270,7 @@ func rowsOf(r *result.Report, invariant string) (rows []*result.Row) {
 	return rows
 }
 
-// invariant adds the checks of a rule that every stock host keeps.
+// invariant adds the checks of a rule that every stock host follows.
 func (n *tally) invariant(r *result.Report, name string) {
 	for i := range r.Invariants {
 		v := &r.Invariants[i]
@@ -273,7 +278,7 @@ func (n *tally) invariant(r *result.Report, name string) {
 			continue
 		}
 		n.matched += v.Checked - v.Failed
-		if v.Known > 0 || r.Dialect == decode.OpenBC && name == "announcements" { // those that are too many are not the invariant's
+		if v.Known > 0 || r.Dialect == decode.OpenBC && name == "announcements" { // surplus messages are not part of the invariant
 			n.explained(r, rowsOf(r, name)...)
 		}
 		if broken := v.Failed - v.Known; broken > 0 {

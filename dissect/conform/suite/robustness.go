@@ -19,11 +19,11 @@ func robustnessCases() []Case {
 		{ID: "X-4", players: 2, client: (*T).joined, run: oddSizes},
 		{ID: "X-5", players: 2, client: (*T).joined, run: oddFragments},
 		{ID: "X-6", final: playersStay},
-		{ID: "X-7"}, // the program that has started the server answers it
+		{ID: "X-7"}, // the program that started the server tests it
 	}
 }
 
-// works fails the case if the host does not work for others any more.
+// works fails the case if the host no longer works for others.
 func (t *T) works(p []*client) {
 	t.lives("the host to go on for others", p[0], p[1:]...)
 }
@@ -98,7 +98,7 @@ func oddSizes(t *T) {
 	t.lives("the connection to live", t.c, t.p[0])
 }
 
-// playersStay is about all clients that stayed from case to case.
+// playersStay tests all clients that stayed from case to case.
 func playersStay(t *T) {
 	t.r.notice()
 	happened(t.r.stayed, "no client was in the game from case to case")

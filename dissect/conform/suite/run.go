@@ -15,40 +15,40 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Options say which cases are run, and how.
+// Options select the cases to run, and configure the run.
 type Options struct {
 	Cases    []*Case
 	Profile  Profile
-	Clients  int           // in the game, 2 at least; 0 stands for 3
-	Slow     bool          // also the cases that take longer than 5 s
-	Long     bool          // also those that take longer than a minute
-	Timeout  time.Duration // for an answer of the host; 0 stands for 2 s
-	Attempts int           // at most, of a case that the network may have spoiled; 0 stands for 3
-	Budget   time.Duration // after which no further case is begun; 0 for none
-	Password string        // of the game
-	// Answers hold the hashes of the clients' files by round, for those in which they
-	// are not those of a stock installation.
+	Clients  int           // number of clients in the game, at least 2. 0 means 3.
+	Slow     bool          // run cases that take longer than 5 s
+	Long     bool          // run cases that take longer than a minute
+	Timeout  time.Duration // longest time for an answer of the host. 0 means 2 s.
+	Attempts int           // most attempts of a case that the network may have spoiled. 0 means 3.
+	Budget   time.Duration // time after which no further case begins. 0 means no limit.
+	Password string        // password of the game
+	// Answers are the hashes of the clients' files by round, where they differ
+	// from a stock installation's.
 	Answers map[uint8]*msg.ChecksumResponse
-	// Master is the local address at which the suite takes the heartbeats of the host; the zero
-	// value stands for none.
+	// Master is the local address at which the suite receives the heartbeats of
+	// the host. The zero value means none.
 	Master  netip.AddrPort
 	Repeat  string        // see Report
-	Seed    uint64        // of nonces and damaged datagrams
-	Stopped func() bool   // whether the user has had enough; nil for never
-	Done    func(*Result) // is told every result; may be nil
+	Seed    uint64        // seed of nonces and damaged datagrams
+	Stopped func() bool   // reports whether to stop early. It may be nil.
+	Done    func(*Result) // called with every result. It may be nil.
 }
 
-// ErrNoHost reports that nothing that can be tried is at an address.
+// ErrNoHost reports that there is no host of the game at an address.
 var ErrNoHost = errors.New("no host of the game")
 
 // Limits of waiting.
 const (
 	floodedBy  = 5000            // datagrams for one client within a second
-	shortWait  = 1 * time.Second // for something that must not come, where nothing else tells
+	shortWait  = 1 * time.Second // how long to wait for something that must not come, if there is no other evidence
 	betweenAll = 300 * time.Millisecond
 
-	// Cases are repeated so long after Options.Budget, and broken off after more: hosts that
-	// leave out much let cases wait.
+	// How long after Options.Budget cases are repeated, and after which time a
+	// case is stopped, since a host that omits messages makes cases wait.
 	forRepetitions  = 3 * time.Second
 	brokenOff       = 6 * time.Second
 	longestFarewell = 3 * time.Second
@@ -60,51 +60,53 @@ type runner struct {
 	o       Options
 	rec     recording
 	current *Case
-	beats   []beat    // that came
-	clients []*client // that have a socket
-	table   []*client // that stay in the game from case to case
+	beats   []beat    // heartbeats that came
+	clients []*client // clients that have a socket
+	table   []*client // clients that stay in the game from case to case
 	serial  int
 	seed    uint64
 	begun   time.Time
 
-	second  time.Time // for the number of datagrams in it
+	second  time.Time // second in which datagrams are counted
 	arrived int
-	dead    string // why no further case is tried
-	spent   string // why none is begun, except to repeat others
-	flooded bool   // that is why
-	late    bool   // that is why: the time is used up
+	dead    string // why no further case is run, empty if cases are run
+	spent   string // why no further case begins, except for repetitions
+	flooded bool   // the reason is that too many datagrams came
+	late    bool   // the reason is that the time is used up
 	game    gamespy.Reply
-	queries bool // the host has answered one
-	mute    bool // it answers none
-	shutOut int  // connects in a row that failed
-	counts  bool // the host has passed T-10: it counts beyond 255
-	joins   int  // of clients that do nothing unusual
-	spoiled int  // those with signs of a network that loses or delays datagrams
+	queries bool // the host has answered a query
+	mute    bool // the host answers no queries
+	shutOut int  // number of consecutive failed connects
+	counts  bool // the host has passed T-10, so it counts beyond 255
+	joins   int  // number of joins of clients that send nothing unusual
+	spoiled int  // number of these with signs of a network that loses or delays datagrams
 	entered bool // a client has been let in
 	barred  bool // no client could join
 	why     string
 
-	trip      time.Duration // of the quickest query and its reply
+	trip      time.Duration // time of the fastest query and its reply
 	connected bool          // a client has been given an id
-	denied    int           // connects that failed before that
+	denied    int           // number of failed connects before that
 
 	takes     map[transport.Type]bool // types of messages that the host has acknowledged
-	announces awaited                 // for the announcement of a newcomer
-	farewells awaited                 // for the acknowledgement of a leave
-	rests     awaited                 // for the acknowledgements of all messages
-	copies    awaited                 // for lines of chat at those who did not write them
+	announces awaited                 // announcement of a new client
+	farewells awaited                 // acknowledgement of a leave
+	rests     awaited                 // acknowledgements of all messages
+	copies    awaited                 // chat at clients other than the author
 
-	stayed   bool             // clients were to stay in the game
-	putOut   []note           // those of them that the host has put out, though they kept the rules
-	expelled map[*client]bool // the same
-	reused   []note           // numbers that stand for two messages
+	stayed   bool             // clients had to stay in the game
+	putOut   []note           // those of these clients that the host removed although they followed the rules
+	expelled map[*client]bool // the same clients as a set
+	reused   []note           // numbers that were used for two messages
 }
 
-// An awaited is something that the host may never send. The case that is about it waits for it as
-// long as usual. Others, which only need it to have come, wait less if it never did.
+// An awaited is something that the host may never send. The case that tests it
+// waits the usual time. Other cases, which only need it to have come, wait less
+// if it never did.
 type awaited struct{ came, failed bool }
 
-// await waits for something as long as usual, or a few round trips if the host has never sent it.
+// await waits for something for the usual time, or for a few round trips if the
+// host has never sent it.
 func (r *runner) await(p *awaited, usual time.Duration, enough func() bool) {
 	const least, trips = 100 * time.Millisecond, 4
 	within := usual
@@ -122,14 +124,15 @@ func newRunner(d Driver, o Options) *runner {
 	return &runner{d: d, o: o, seed: o.Seed, begun: d.Now(), takes: map[transport.Type]bool{}, expelled: map[*client]bool{}}
 }
 
-// Probe asks the host of a driver whether it is there. The error wraps ErrNoHost if it isn't.
+// Probe checks whether there is a host at the driver's address. The error wraps
+// ErrNoHost if there is none.
 func Probe(d Driver, o Options) error {
 	r := newRunner(d, o)
 	defer r.shut()
 	return r.probe()
 }
 
-// Run tries the cases on the host of a driver. The error wraps ErrNoHost if
+// Run runs the cases on the host of a driver. The error wraps ErrNoHost if
 // there is none.
 func Run(d Driver, o Options) (*Report, error) {
 	r := newRunner(d, o)
@@ -163,7 +166,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	played := slices.DeleteFunc(slices.Clone(o.Cases), func(c *Case) bool {
 		return c.LeftOut != "" || c.Profiles&o.Profile == 0 || c.run == nil
 	})
-	slices.SortStableFunc(played, func(a, b *Case) int { return cmp.Compare(a.pace(), b.pace()) }) // all quick ones, if the time is used up
+	slices.SortStableFunc(played, func(a, b *Case) int { return cmp.Compare(a.pace(), b.pace()) }) // quick ones first, so that all of them run if the time is used up
 	finish := func(res Result) {
 		allow(&res, o.Profile)
 		results[res.Case] = res
@@ -184,7 +187,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	r.leaveAll()
 	rep.Frames, rep.Lost = r.rec.frames, r.rec.lost
 	watchFrames(rep, watched, func(res Result) {
-		if res.Verdict == Pass && rep.Stopped != "" { // other cases would have made the traffic that breaks it
+		if res.Verdict == Pass && rep.Stopped != "" { // the cases that did not run would have made the traffic that may break it
 			res.Verdict, res.Why = Skip, "the run ended before all cases were tried; what came keeps the rule"
 		}
 		finish(res)
@@ -209,10 +212,10 @@ func Run(d Driver, o Options) (*Report, error) {
 	return rep, nil
 }
 
-// stroll makes ordinary traffic for cases that only watch.
+// stroll makes ordinary traffic for cases that only observe.
 func (r *runner) stroll() {
 	t := &T{r: r}
-	_ = t.steps(func(t *T) { // the cases that watch say what they did not see
+	_ = t.steps(func(t *T) { // the observing cases report what they did not see
 		p := must(t.players(r.o.Clients, fewNumbers))
 		for _, c := range p {
 			t.settle(c, p...)
@@ -225,19 +228,20 @@ const interrupted = "interrupted"
 
 var errInterrupted = errors.New("interrupted before the first case")
 
-// tell tells the user of a result.
+// tell reports a result to the user.
 func (r *runner) tell(res Result) {
 	if r.o.Done != nil {
 		r.o.Done(&res)
 	}
 }
 
-// noTime is why no further case is tried.
+// noTime returns why no further case begins, or "" if there is time.
 func (r *runner) noTime() string {
 	return fmt.Sprintf("no time left: the run has taken %v; run the rest by id, or all with --slow", r.o.Budget)
 }
 
-// overBy reports whether the time for the run is used up, and so much more.
+// overBy reports whether the time for the run is exceeded by more than the
+// given time.
 func (r *runner) overBy(more time.Duration) bool {
 	return r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget+more
 }
@@ -275,7 +279,7 @@ func (r *runner) attempt(res *Result) {
 	before := r.spoils()
 	err := t.play(c)
 	f := new(failure)
-	_ = errors.As(err, &f) // an empty one is not proven
+	_ = errors.As(err, &f) // an empty failure is not proven
 	res.doubtful, res.proven = r.spoils() > before || c.Timing || r.notice(), f.proven
 	res.Last = r.rec.next() - 1
 	res.Frames = t.frames()
@@ -313,8 +317,8 @@ func (r *runner) attempt(res *Result) {
 	res.Took += r.d.Now().Sub(begun)
 }
 
-// notice takes note of clients that stay from case to case, and that the host has put out. It
-// reports whether there are any.
+// notice records the clients that stay from case to case and that the host has
+// removed. It reports whether there are any.
 func (r *runner) notice() bool {
 	n := len(r.putOut)
 	for _, c := range r.table {
@@ -332,10 +336,11 @@ func (r *runner) notice() bool {
 	return len(r.putOut) > n
 }
 
-// repeat tries those cases again that the network may have spoiled: at the end, when
-// it may be better. The quick ones go first, and those for information last, so that
-// most are tried before the time is used up. A documented difference needs a second
-// attempt only on a line that loses datagrams all the time.
+// repeat runs those cases again that the network may have spoiled. It runs at
+// the end, when the network may be better. Quick cases come first, and cases
+// that only inform come last, so that most are run before the time is used up.
+// A documented difference needs a second attempt only on a line that loses
+// datagrams all the time.
 func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 	slices.SortStableFunc(played, func(a, b *Case) int {
 		if a.Informs != b.Informs {
@@ -347,11 +352,11 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 		for _, c := range played {
 			res := results[c]
 			known := res.Verdict == Known && res.documented
-			needed := min(2, r.o.Attempts) // attempts that fail
+			needed := min(2, r.o.Attempts) // number of attempts that must fail
 			switch {
 			case known && !r.lossy():
 				continue
-			case r.lossy() && !known: // of a host that claims to be the stock game, no failure is to be expected
+			case r.lossy() && !known: // a host that claims to be the stock game is not expected to fail
 				needed = r.o.Attempts
 			}
 			switch {
@@ -380,8 +385,8 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 	}
 }
 
-// unconfirmed returns a result of a case that cannot be tried again, though the network may have
-// spoiled it.
+// unconfirmed returns a result of a case that cannot be run again although the
+// network may have spoiled it.
 func unconfirmed(res Result, needed int) Result {
 	if res.Verdict != Skip && res.Attempts < needed {
 		res.Verdict, res.Why = Skip, "the network may have spoiled it, and no time is left to try it again: "+res.Why
@@ -389,7 +394,7 @@ func unconfirmed(res Result, needed int) Result {
 	return res
 }
 
-// judge makes a verdict of the error of a case.
+// judge derives a verdict from the error of a case.
 func (r *runner) judge(res *Result, err error) {
 	res.Verdict, res.Why, res.Expected, res.Came, res.NoEntry, res.documented = Pass, "", "", nil, false, false
 	var f *failure
@@ -405,8 +410,8 @@ func (r *runner) judge(res *Result, err error) {
 	}
 }
 
-// allow turns a documented failure into KNOWN, in a run and in a capture, and
-// likewise the failure of a case that only informs.
+// allow changes a documented failure to KNOWN, and also the failure of a case
+// that only informs. It applies to runs and captures.
 func allow(res *Result, profile Profile) {
 	switch {
 	case res.Verdict != Fail:
@@ -419,8 +424,9 @@ func allow(res *Result, profile Profile) {
 
 func (r *runner) stopped() bool { return r.o.Stopped != nil && r.o.Stopped() }
 
-// lossy reports whether the network loses or delays datagrams all the time, so that it may
-// have spoiled a case without a sign: a datagram of the host's that never arrives leaves none.
+// lossy reports whether the network loses or delays datagrams all the time. It
+// may then have spoiled a case without a sign, since a lost datagram of the
+// host leaves none.
 func (r *runner) lossy() bool {
 	const few, share = 2, 10
 	return r.spoiled >= few && r.spoiled*share >= r.joins
@@ -437,11 +443,11 @@ func (r *runner) spoils() (n int) {
 // send sends a datagram of a client and returns its frame.
 func (r *runner) send(now time.Time, local netip.AddrPort, wire []byte) int {
 	frame := r.rec.add(now, local, r.d.Host(), wire, r.current)
-	_ = r.d.Send(local, wire) // lost messages are sent again; Refused tells of the error
+	_ = r.d.Send(local, wire) // lost messages are retransmitted, and Refused reports the error
 	return frame
 }
 
-// receive takes a datagram of the host's.
+// receive handles a datagram of the host.
 func (r *runner) receive(a relay.Arrival) {
 	if a.At.Sub(r.second) >= time.Second {
 		r.second, r.arrived = a.At, 0
@@ -466,8 +472,8 @@ func (r *runner) receive(a relay.Arrival) {
 	}
 }
 
-// until carries datagrams until a time has passed or something is so, and
-// reports whether it is.
+// until carries datagrams until the time has passed or the function returns
+// true. It reports whether it did.
 func (r *runner) until(within time.Duration, enough func() bool) bool {
 	deadline := r.d.Now().Add(within)
 	for {
@@ -506,7 +512,7 @@ func (r *runner) beginAttempt() {
 	}
 }
 
-// endAttempt has the clients of a case leave that do not stay.
+// endAttempt makes the clients of a case leave that do not stay.
 func (r *runner) endAttempt(t *T) {
 	for _, c := range t.opened {
 		if !slices.Contains(r.table, c) {
@@ -521,7 +527,7 @@ func (r *runner) endAttempt(t *T) {
 	}
 	gone := func(c *client) bool { return !slices.Contains(r.table, c) && slices.Contains(t.opened, c) }
 	leaving := slices.DeleteFunc(slices.Clone(r.clients), func(c *client) bool { return !gone(c) || c.ID == 0 || c.Phase == relay.ClientGone })
-	r.haveLeft(leaving, r.o.Timeout/2) // a host that has put a client out says nothing more
+	r.haveLeft(leaving, r.o.Timeout/2) // a host that has removed a client sends nothing more
 	for _, c := range r.table {
 		c.restore()
 	}
@@ -546,7 +552,7 @@ func (r *runner) haveLeft(list []*client, within time.Duration) {
 	r.farewells.came = r.farewells.came || slices.ContainsFunc(list, (*client).hasLeft)
 }
 
-// restore ends whatever a case has done to a client.
+// restore undoes what a case has done to a client.
 func (c *client) restore() {
 	c.keep, c.deaf, c.fast, c.loss, c.held, c.queue = nil, false, false, 0, false, nil
 }
@@ -564,10 +570,10 @@ func (c *client) close() {
 	}
 }
 
-// leaveAll has all clients leave.
+// leaveAll makes all clients leave.
 func (r *runner) leaveAll() {
 	stopped := r.o.Stopped
-	r.o.Stopped, r.o.Budget, r.dead = nil, 0, "" // goodbye is said all the same
+	r.o.Stopped, r.o.Budget, r.dead = nil, 0, "" // leaves are sent in any case
 	for _, c := range r.table {
 		c.restore()
 		if c.ID != 0 && c.Phase != relay.ClientGone {
@@ -584,9 +590,9 @@ func (r *runner) shut() {
 	}
 }
 
-// random returns a number below n: the same ones for the same seed.
+// random returns a number below n. Equal seeds give equal numbers.
 func (r *runner) random(n int) int {
-	r.seed += 0x9E3779B97F4A7C15 // splitmix64
+	r.seed += 0x9E3779B97F4A7C15 // the generator is SplitMix64
 	z := r.seed
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB
@@ -595,7 +601,7 @@ func (r *runner) random(n int) int {
 
 func (r *runner) nonce() uint32 { return uint32(r.random(1<<31-2)) + 1 }
 
-// probe finds out whether a host is there.
+// probe checks whether there is a host.
 func (r *runner) probe() error {
 	t := &T{r: r}
 	defer r.endAttempt(t)
@@ -640,12 +646,13 @@ func (r *runner) probe() error {
 	return fmt.Errorf("%w: %v does not answer within %v; is the host running, and UDP let through?", ErrNoHost, r.d.Host(), r.o.Timeout)
 }
 
-// refused returns that the system knows of no host.
+// refused returns an error if the system reports that there is no host.
 func (r *runner) refused() error {
 	return fmt.Errorf("%w: nothing listens at %v: %w; start the host first", ErrNoHost, r.d.Host(), r.d.Refused())
 }
 
-// alive reports whether the host answers. The end of the time is no reason to call it dead.
+// alive reports whether the host answers. If the time of the run is over, the
+// host does not count as dead.
 func (r *runner) alive() bool {
 	t, budget := &T{r: r}, r.o.Budget
 	r.o.Budget = 0

@@ -8,16 +8,17 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Signs count the traces at a client of a network that loses or delays datagrams. A host that
-// never acknowledges some type of message, or repeats messages that were acknowledged often
-// enough, does so by itself: that is no sign.
+// A signs counts a client's evidence of a network that loses or delays
+// datagrams. If a host never acknowledges a type of message, or retransmits
+// messages that were acknowledged often enough, the host is the cause, so that
+// does not count.
 type signs struct {
-	sent    map[uint32]transport.Type // reliable messages that left, by key
-	repeats map[transport.Type]int    // that left again, because no acknowledgement came
-	acks    map[uint32]int            // acknowledgements that left, by the key of the message
-	doubles int                       // messages of the host that came again
-	holes   int                       // times when the next message was late
-	hole    time.Time                 // since when it is missing, though later ones came
+	sent    map[uint32]transport.Type // reliable messages that were sent, by key
+	repeats map[transport.Type]int    // messages that were retransmitted because no acknowledgement came
+	acks    map[uint32]int            // acknowledgements that were sent, by the key of the message
+	doubles int                       // retransmissions of the host
+	holes   int                       // how often the next message was late
+	hole    time.Time                 // since when it is missing although later ones came
 }
 
 func newSigns() signs {
@@ -34,9 +35,10 @@ func keyOf(h *transport.Header) uint32 {
 	return key
 }
 
-// leave notes the messages of a datagram in clear that the client sends by itself.
+// leave records the messages of a deciphered datagram that the client sends
+// automatically.
 func (s *signs) leave(plain []byte) {
-	list, _ := split(plain) // made by us
+	list, _ := split(plain) // this package made the datagram
 	for _, m := range list {
 		key := keyOf(&m.Header)
 		switch {
@@ -53,20 +55,20 @@ func (s *signs) leave(plain []byte) {
 	}
 }
 
-// comesAgain notes that a message of the host came again.
+// comesAgain records a retransmission of the host.
 func (s *signs) comesAgain(key uint32) {
-	const enough = 2 // acknowledgements; the network hardly loses all of them
+	const enough = 2 // acknowledgements. The network hardly loses all of them.
 	if s.acks[key] < enough {
 		s.doubles++
 	}
 }
 
-// mostReused bounds how many are listed.
+// mostReused is the maximum number of listed cases.
 const mostReused = mostCame
 
-// numbered notes the game message that a number of the host's stands for.
+// numbered records the game message that has a number of the host.
 func (c *client) numbered(key uint32, m *message) {
-	const wraps = 255 // whether the host counts further is the question of T-10; the last numbers before 0 may be lost
+	const wraps = 255 // T-10 tests whether the host counts further. The last numbers before 0 may be lost.
 	first, known := c.firsts[key]
 	switch {
 	case c.firsts == nil || m.Type != transport.Standard || c.used[0] >= wraps || c.used[0]-m.Seq > wraps/2:
@@ -85,11 +87,11 @@ func numbersOnce(t *T) {
 	t.proveNone("a number for each message, the next for the next one", t.r.reused)
 }
 
-// late is how long a message may be missing that is in a later datagram of the same turn: hosts
-// put small ones before large ones.
+// late is how long a message may be missing that is in a later datagram of the
+// same turn, since hosts send small messages before large ones.
 const late = 50 * time.Millisecond
 
-// holds notes whether a message of the host is missing before others.
+// holds records whether a message of the host is missing before others.
 func (s *signs) holds(now time.Time, missing bool) {
 	switch {
 	case missing && s.hole.IsZero():
@@ -102,7 +104,8 @@ func (s *signs) holds(now time.Time, missing bool) {
 	}
 }
 
-// spoils counts the signs. The host takes a type of message if it has acknowledged any.
+// spoils returns the number of signs. Retransmissions count only for types of
+// which the host has acknowledged a message.
 func (c *client) spoils() int {
 	n := c.signs.doubles + c.signs.holes
 	if !c.signs.hole.IsZero() && c.now().Sub(c.signs.hole) > late {

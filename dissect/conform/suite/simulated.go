@@ -16,8 +16,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// simulationCases are the rules that only a host keeps that simulates ships. No
-// script can provoke them; some are seen in captures.
+// simulationCases are the rules that only a host that simulates ships follows.
+// No script can provoke them. Some are observed in captures.
 func simulationCases() []Case {
 	list := []Case{
 		{ID: "U-3", watch: watchPace},
@@ -46,14 +46,14 @@ func simulationCases() []Case {
 	return list
 }
 
-// The watchers of this file are about a host that simulates ships. Updates have no
-// numbers, so that nothing tells which of them a capture lacks: a rule is about the
-// captured ones, or about so many that a few do not matter.
+// The watchers in this file check a host that simulates ships. Updates have no
+// numbers, so it is unknown which ones a capture lacks. A rule therefore
+// concerns only captured updates, or so many that a few do not matter.
 
 // Limits of the state of a watcher.
 const (
 	mostStreams = 1024 // ships to one client, and conversations
-	mostShips   = 4096 // ships that exist
+	mostShips   = 4096 // existing ships
 )
 
 // A flight is a ship's updates to one client.
@@ -62,10 +62,10 @@ type flight struct {
 	id           wire.ObjectID
 }
 
-// slots are those of the clients of conversations, as the host gives them.
+// slots are the slots of the clients of conversations, as the host gives them.
 type slots map[int]int
 
-// learn takes a record. A client that connects anew has no slot yet.
+// learn handles a record. A client that connects again has no slot yet.
 func (s slots) learn(r *dissect.Record) {
 	m, ok := r.Message.(*msg.Settings)
 	switch {
@@ -76,8 +76,8 @@ func (s slots) learn(r *dissect.Record) {
 	}
 }
 
-// update returns an update of the host's, and whether it is about the receiver's own
-// ship; known is false if the capture does not tell.
+// update returns an update of the host's, and whether it is about the
+// receiver's ship. If the capture does not show that, known is false.
 func (s slots) update(r *dissect.Record) (m *msg.StateUpdate, own, known bool) {
 	s.learn(r)
 	m, ok := r.Message.(*msg.StateUpdate)
@@ -89,8 +89,8 @@ func (s slots) update(r *dissect.Record) (m *msg.StateUpdate, own, known bool) {
 	return m, owned && slot == owner, known
 }
 
-// updates returns a watcher of the host's ship updates. own says that one is about the
-// receiver's own ship.
+// updates returns a watcher of the host's ship updates. The argument own of see
+// tells that an update is about the receiver's ship.
 func updates(see func(r *dissect.Record, m *msg.StateUpdate, own bool) (about bool, broken *breach)) watcher {
 	s := slots{}
 	return func(r *dissect.Record) (about bool, broken *breach) {
@@ -101,7 +101,8 @@ func updates(see func(r *dissect.Record, m *msg.StateUpdate, own bool) (about bo
 	}
 }
 
-// sure returns the class of a ship if the capture holds the ship's creation, or nil.
+// sure returns the class of a ship if the capture has the ship's creation, or
+// nil.
 func sure(r *dissect.Record, m *msg.StateUpdate) *ship.Class {
 	if m == nil || m.Class == nil || m.Class.Inferred || m.Class.Uncertain || r.Layout == decode.OpenBC || r.Cut {
 		return nil
@@ -126,7 +127,7 @@ func watchOwnShip() watcher {
 func watchStarts() watcher {
 	return needing(updates(func(r *dissect.Record, m *msg.StateUpdate, own bool) (bool, *breach) {
 		class := sure(r, m)
-		// Other fields shift the ends of blocks.
+		// Other fields move the ends of blocks.
 		if !own || class == nil || m.Flags != msg.DirtySubsystems {
 			return false, nil
 		}
@@ -154,13 +155,14 @@ func seeHash(r *dissect.Record, m *msg.StateUpdate) (bool, *breach) {
 	return true, breaksIf(m.HasHash, "hash %04X", m.Hash).known(r.CopyOf > 0)
 }
 
-// watchBase watches for offsets before the first position. The capture may lack the
-// position, but hardly all of those that a ship has in baseless, one each second.
+// watchBase watches for offsets before the first position. The capture may lack
+// a position, but hardly all positions in the time baseless, in which there is
+// one each second.
 func watchBase() watcher {
 	const baseless = 5 * time.Second
 	type state struct {
 		based bool
-		since time.Time // of the first offset without a position
+		since time.Time // time of the first offset without a position
 		told  bool
 	}
 	by := map[flight]*state{}
@@ -190,7 +192,7 @@ func watchBase() watcher {
 	}
 }
 
-// stateOf returns the state of a ship, nil if there are too many.
+// stateOf returns the state of a ship, or nil if there are too many.
 func stateOf[S any](by map[flight]*S, f flight) *S {
 	s := by[f]
 	if s == nil && len(by) < mostStreams {
@@ -207,14 +209,16 @@ type pace struct {
 }
 
 const (
-	// paced is the number of intervals that make a median. It does not change if a
-	// capture lacks some.
+	// paced is the number of intervals for a median. The median does not change if
+	// a capture lacks some.
 	paced = 200
-	// resting is the longest time that counts as an interval: the game may pause.
+	// resting is the longest time that counts as an interval, since the game may
+	// pause.
 	resting = 3 * time.Second
 )
 
-// paceOf takes an update of a ship. ok says that there are enough for a median.
+// paceOf records an update of a ship. If there are enough intervals for a
+// median, ok is true.
 func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median time.Duration, ok bool) {
 	p := stateOf(by, flight{r.Conversation, m.Object})
 	if r.Time.IsZero() || p == nil {
@@ -235,14 +239,14 @@ func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median 
 	return median, true
 }
 
-// paces are the base intervals of a host: the longer ones with many players or
-// modems.
+// paces are the base intervals of a host. The longer ones are for many players
+// or modems.
 var paces = []time.Duration{100 * time.Millisecond, 125 * time.Millisecond, 167 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond}
 
-// near reports whether an interval is, by 10 %, another.
+// near reports whether two intervals differ by at most 10 %.
 func near(d, other time.Duration) bool { return (d - other).Abs() <= other/10 }
 
-// watchPace watches the updates of own ships, which are always near.
+// watchPace watches the updates of the receivers' ships, which are always near.
 func watchPace() watcher {
 	const seventh = time.Second / 7 // as OpenBC's servers do
 	by := map[flight]*pace{}
@@ -258,8 +262,8 @@ func watchPace() watcher {
 	})
 }
 
-// watchDistance watches the updates of others' ships, which come at a multiple of the
-// interval of the own.
+// watchDistance watches the updates of others' ships, which come at a multiple
+// of the interval for the receiver's ship.
 func watchDistance() watcher {
 	const slowest = time.Second
 	by := map[flight]*pace{}
@@ -274,7 +278,7 @@ func watchDistance() watcher {
 			return false, nil
 		}
 		b, ok := base[r.Conversation]
-		if !ok || d < b || near(d, b) { // the ship is near, or the host passes updates on: other rules
+		if !ok || d < b || near(d, b) { // the ship is near, or the host passes updates on, so other rules apply
 			return false, nil
 		}
 		for _, factor := range []time.Duration{2, 5, 10} {
@@ -286,7 +290,7 @@ func watchDistance() watcher {
 	})
 }
 
-// watchRepairs watches events of repairs of ships that are created in the capture.
+// watchRepairs watches repair events of ships whose creation is in the capture.
 func watchRepairs() watcher {
 	ships := map[wire.ObjectID]*ship.Class{}
 	return needing(func(r *dissect.Record) (bool, *breach) {
@@ -309,7 +313,7 @@ func watchRepairs() watcher {
 	}, dissect.FromHost, dissect.ToHost)
 }
 
-// repair checks the parts that an event of a repair names.
+// repair checks the parts in a repair event.
 func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, broken *breach) {
 	part := func(base, id wire.ObjectID) (ship.Role, bool) {
 		_, role, ok := ships[base].At(uint32(id - base))
@@ -327,11 +331,11 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 		want, shop, damaged = event.ClassPlain, e.Dest, e.Source
 		for id, c := range ships {
 			if c != nil && shop > id && uint32(shop-id) <= uint32(c.Total) {
-				base = max(base, id) // of two that overlap, the nearest
+				base = max(base, id) // if two ranges overlap, the nearest one
 			}
 		}
 		if base == 0 {
-			return false, nil // of a ship that the capture does not show
+			return false, nil // the ship's creation is not in the capture
 		}
 	default:
 		return false, nil
@@ -346,16 +350,16 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 	return true, breaksIf(!ok, "%08X is no part of ship %08X", uint32(damaged), uint32(base))
 }
 
-// watchDeaths watches the events by which a ship explodes after its player has asked for
-// that: nobody caused it.
+// watchDeaths watches the exploding events of ships that self-destruct at their
+// player's request. No ship caused them.
 func watchDeaths() watcher {
 	const soon = 2 * time.Second
 	s := slots{}
-	asked := map[int]time.Time{} // by slot
+	asked := map[int]time.Time{} // indexed by slot
 	return needing(func(r *dissect.Record) (bool, *breach) {
 		s.learn(r)
 		if r.Dir == dissect.ToHost && r.Transport.Type == transport.Disconnect {
-			delete(asked, s[r.Conversation]) // a leave ends a ship, too
+			delete(asked, s[r.Conversation]) // a leave also ends a ship
 		}
 		switch m := r.Message.(type) {
 		case *msg.SelfDestructRequest:
@@ -368,22 +372,22 @@ func watchDeaths() watcher {
 			if !fromHost(r) || r.Status != dissect.StatusOK || m.Code != event.CodeObjectExploding || !owned || !ok || r.Time.Sub(at) > soon {
 				return false, nil
 			}
-			const length = 9.5 // seconds
+			const length = 9.5 // in seconds
 			return true, breaksIf(m.Class != event.ClassExploding || m.Source != 0 || m.FiringPlayer != 0 || m.Lifetime.Float() != length, "class %X, source %08X, player %d, %g s", uint32(m.Class), uint32(m.Source), m.FiringPlayer, m.Lifetime.Float())
 		}
 		return false, nil
 	}, dissect.FromHost, dissect.ToHost)
 }
 
-// watchScores watches the deaths that each client is told of: they count up, and begin anew
-// with the game.
+// watchScores watches the deaths that each client is sent. They count up, and
+// begin again with the game.
 func watchScores(restarted bool) watcher {
 	type place struct {
 		conversation int
 		victim       int32
 	}
 	deaths := map[place]int32{}
-	anew := map[int]bool{} // conversations in which the game has begun anew
+	anew := map[int]bool{} // conversations in which the game has begun again
 	return needing(func(r *dissect.Record) (bool, *breach) {
 		if begins(r) {
 			maps.DeleteFunc(deaths, func(p place, _ int32) bool { return p.conversation == r.Conversation })
@@ -395,9 +399,9 @@ func watchScores(restarted bool) watcher {
 			remember(anew, r.Conversation, true, mostStreams)
 			return false, nil
 		}
-		if id, ok := changesHands(r); ok { // another player may have it now, who begins at 0, or whoever comes back with old scores
+		if id, ok := changesHands(r); ok { // another player may have the id now, who begins at 0 or comes back with old scores
 			delete(deaths, place{r.Conversation, id})
-			if restarted { // whose next death may be any
+			if restarted { // the next death may have any count
 				remember(deaths, place{r.Conversation, id}, 0, mostStreams)
 			}
 			return false, nil
@@ -422,7 +426,8 @@ func watchScores(restarted bool) watcher {
 	}, dissect.FromHost)
 }
 
-// changesHands returns the id of a player who the host says comes or goes.
+// changesHands returns the id of a player who joins or leaves according to the
+// host.
 func changesHands(r *dissect.Record) (id int32, ok bool) {
 	if !fromHost(r) {
 		return 0, false
@@ -438,18 +443,19 @@ func changesHands(r *dissect.Record) (id int32, ok bool) {
 	return 0, false
 }
 
-// watchPositions watches how often a ship near its viewer is placed.
+// watchPositions watches how often positions of a ship near its viewer are
+// sent.
 func watchPositions() watcher {
 	const (
 		most, closest = 1150 * time.Millisecond, 130 * time.Millisecond
-		enough        = 20 // of the intervals for a median
+		enough        = 20 // number of intervals for a median
 		mostPaces     = 4096
 	)
 	type state struct {
-		last   time.Time // update
+		last   time.Time // time of the last update
 		placed time.Time
-		gaps   []time.Duration // between positions
-		paces  []time.Duration // between updates
+		gaps   []time.Duration // times between positions
+		paces  []time.Duration // times between updates
 	}
 	by := map[flight]*state{}
 	return updates(func(r *dissect.Record, m *msg.StateUpdate, own bool) (bool, *breach) {
@@ -479,15 +485,15 @@ func watchPositions() watcher {
 		slices.Sort(v.paces)
 		gap, pace := v.gaps[len(v.gaps)/2], v.paces[len(v.paces)/2]
 		*v = state{last: v.last, placed: v.placed}
-		if pace > closest { // it is not near
+		if pace > closest { // the ship is not near
 			return false, nil
 		}
 		return true, breaksIf(gap > most, "positions of ship %08X every %v", uint32(m.Object), gap.Round(time.Millisecond))
 	})
 }
 
-// watchFirst watches the first block about a new Sovereign of the receiver's: no later one
-// starts at 0. Damage changes its values, but not its shape.
+// watchFirst watches the first block about a receiver's new Sovereign, since no
+// later block starts at 0. Damage changes its values, but not its shape.
 func watchFirst() watcher {
 	const sovereign, newborn, undamaged, facings = 5, time.Second, 0xFF, 6
 	s := slots{}
@@ -514,13 +520,14 @@ func watchFirst() watcher {
 	}, dissect.FromHost, dissect.ToHost)
 }
 
-// watchWrecks watches the updates of ships that explode, while those of others go on.
+// watchWrecks watches the updates of exploding ships while updates of other
+// ships go on.
 func watchWrecks() watcher {
 	const begun, least, long = time.Second, 20, 5 * time.Second
 	type wreck struct {
 		flight
 		at, till time.Time
-		others   int // updates of other ships
+		others   int // number of updates of other ships
 		own      bool
 	}
 	var all []*wreck
@@ -550,7 +557,7 @@ func watchWrecks() watcher {
 			for _, w := range all {
 				switch over := r.Time.After(w.till); {
 				case w.conversation != r.Conversation || r.Time.Before(w.at.Add(begun)):
-				case over && about: // one at a time
+				case over && about: // only one at a time
 				case over:
 					if about = w.own || w.others >= least; !w.own && about {
 						broken = breaks("no update of ship %08X while it explodes, and %d of others", uint32(w.id), w.others)
@@ -570,8 +577,8 @@ func watchWrecks() watcher {
 	}
 }
 
-// watchLimit watches for the end of a game in which a player has as many kills as the limit that
-// clients are told.
+// watchLimit watches for the end of a game in which a player has as many kills
+// as the limit that clients were sent.
 func watchLimit() watcher {
 	const reason, soon = 2, 5 * time.Second
 	type state struct {
@@ -611,23 +618,24 @@ func watchLimit() watcher {
 		if s == nil || s.over || s.reached.IsZero() || r.Time.Sub(s.reached) < soon {
 			return false, nil
 		}
-		s.over = true // once
+		s.over = true // only once
 		return true, breaks("a player reached the limit of %d kills, and no EndGame (38) came", s.limit)
 	}, dissect.FromHost)
 }
 
-// watchReturns watches for the score of a player who has died, left, and come back: under the
-// old id or the new one, which the reference does not tell.
+// watchReturns watches for the score of a player who has died, left, and come
+// back. It accepts the old and the new id, since the reference does not tell
+// which.
 func watchReturns() watcher {
 	type kept struct {
 		id     int32
 		deaths int32
 	}
-	names := map[int]string{}         // of clients, by conversation
-	ids := map[int]int32{}            // of the same
-	deaths := map[int32]int32{}       // of players, by id
-	left := map[string]kept{}         // those who have left with deaths, by name
-	told := map[int]map[int32]int32{} // deaths that a newcomer is told, by conversation and id
+	names := map[int]string{}         // names of clients, by conversation
+	ids := map[int]int32{}            // ids of clients, by conversation
+	deaths := map[int32]int32{}       // deaths of players, by id
+	left := map[string]kept{}         // players who have left with deaths, by name
+	told := map[int]map[int32]int32{} // deaths that a new client is sent, by conversation and id
 	return needing(func(r *dissect.Record) (bool, *breach) {
 		if begins(r) {
 			delete(names, r.Conversation)

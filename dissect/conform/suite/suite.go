@@ -1,11 +1,12 @@
-// Not part of the library: package suite tries a numbered list of cases on a running host: scripted
-// clients connect to it and compare its behaviour with that of the stock game.
+// Not part of the library: package suite runs a numbered list of cases on a
+// running host. Scripted clients connect to it and compare its behaviour with
+// the stock game's.
 //
 // A case is one rule. It has an id, the source of the rule, and the profiles of
-// hosts that it is for; a function plays it with clients that the suite opens, or
-// a function watches all traffic of the run, or of a capture. The suite has
-// neither socket nor clock: a [Driver] carries datagrams, over UDP or in
-// simulated time.
+// hosts that it is for. Either a function plays it with clients that the suite
+// opens, or a function watches all traffic of the run or of a capture. The
+// suite has neither socket nor clock. A [Driver] carries datagrams over UDP or
+// in simulated time.
 package suite
 
 import (
@@ -27,8 +28,8 @@ type Profile uint8
 
 // The profiles.
 const (
-	Stock    Profile = 1 << iota // the game's own host, without the rules about its simulation
-	OpenBC                       // the same rules; documented differences of OpenBC are KNOWN
+	Stock    Profile = 1 << iota // the game's host, without the rules about its simulation
+	OpenBC                       // the same rules, but documented differences of OpenBC are KNOWN
 	Playable                     // a host without simulation that passes ship updates on
 
 	everyHost = Stock | OpenBC | Playable
@@ -38,7 +39,7 @@ const (
 // Profiles returns the names of the profiles.
 func Profiles() []string { return []string{"stock", "openbc", "playable"} }
 
-// ProfileOf returns the profile with a name, Stock for any other.
+// ProfileOf returns the profile with a name, or Stock for any other name.
 func ProfileOf(name string) Profile { return 1 << max(0, slices.Index(Profiles(), name)) }
 
 // String returns the name of a profile, or of all in a set.
@@ -59,12 +60,12 @@ type Verdict uint8
 const (
 	Pass    Verdict = iota
 	Fail            // the host breaks the rule
-	Skip            // the case could not be tried; the reason says why
+	Skip            // the case could not be run, for the reason in Why
 	NotSeen         // nothing happened that the rule is about
 	Known           // the rule is broken as documented for the profile, or the rule only informs
 )
 
-// String returns the verdict as it is shown.
+// String returns the verdict as displayed.
 func (v Verdict) String() string {
 	return [...]string{"PASS", "FAIL", "SKIP", "NOT SEEN", "KNOWN"}[min(v, Known)]
 }
@@ -72,14 +73,15 @@ func (v Verdict) String() string {
 // A Grade is the evidence for a rule.
 type Grade string
 
-// The grades that are not written in cases.txt alone. It also has "scripts" for
-// those of the game, "prose" for documents, and "own rule" for good sense.
+// The grades with a special meaning in this package. cases.txt also has
+// "scripts" for the game's scripts, "prose" for documents, and "own rule" for
+// rules of this suite.
 const (
 	OnWire   Grade = "wire" // bytes of real traffic
 	FromCode Grade = "code" // the game's executable
 )
 
-// A Case is one rule and the way to try it.
+// A Case is a rule and the way to test it.
 type Case struct {
 	ID    string
 	Group string // query, transport, join, game, update, leave, robustness, simulation, bots, fuzz
@@ -90,26 +92,27 @@ type Case struct {
 	Grade  Grade
 
 	Profiles     Profile
-	Slow         bool   // takes more than 5 s: only on request
-	Long         bool   // takes more than a minute: only if that is asked for
-	Informs      bool   // never fails a run
+	Slow         bool   // takes more than 5 s, so it must be requested
+	Long         bool   // takes more than a minute, so it must be requested
+	Informs      bool   // a failure does not fail the run
 	Timing       bool   // a busy machine, or one lost datagram, can spoil it without a sign
-	OpenBC       string // the documented difference of OpenBC, empty for none
-	OpenBCSource string // of that
-	LeftOut      string // why the case cannot be tried; empty if it can
-	With         string // the flag of conform that it needs; empty for none
+	OpenBC       string // documented difference of OpenBC, empty if there is none
+	OpenBCSource string // source of that difference
+	LeftOut      string // why the case cannot be run, empty if it can
+	With         string // flag of conform that it needs, empty if it needs none
 
-	needs   func(*T) error            // why the case cannot be tried; nil if it always can
-	asks    string                    // a query that the case begins with; empty for none
-	players int                       // how many clients of the run are in the game with a ship
-	client  func(*T) (*client, error) // another one, which leaves after the case; nil for none
+	needs   func(*T) error            // returns why the case cannot be run now. It is nil if it always can.
+	asks    string                    // a query with which the case begins, empty for none
+	players int                       // how many clients of the run must be in the game with a ship
+	client  func(*T) (*client, error) // opens a further client, which leaves after the case. It may be nil.
 	run     func(*T)
-	watch   func() watcher // for cases that the traffic answers
-	final   func(*T)       // for cases about the whole run, at its end; it sends nothing
-	compare string         // for captures: the rows of the comparison with a model that answer it
+	watch   func() watcher // for cases that are tested by watching traffic
+	final   func(*T)       // for cases about the whole run, at its end. It sends nothing.
+	compare string         // for captures: the rows of the comparison with a model that test it
 }
 
-// pace returns how long the case takes: quick ones, slow ones, long ones.
+// pace returns how long the case takes: 0 for quick cases, then slow and long
+// ones.
 func (c *Case) pace() int {
 	switch {
 	case c.Long:
@@ -120,10 +123,10 @@ func (c *Case) pace() int {
 	return 0
 }
 
-// Reads reports whether a capture can answer the case.
+// Reads reports whether a capture can test the case.
 func (c *Case) Reads() bool { return c.watch != nil || c.compare != "" }
 
-// Groups returns the names of the groups, in order.
+// Groups returns the names of the groups in order.
 func Groups() []string {
 	var list []string
 	for _, c := range Cases() {
@@ -132,7 +135,7 @@ func Groups() []string {
 	return slices.Compact(list)
 }
 
-// Cases returns all cases, those that cannot be tried included.
+// Cases returns all cases, including those that cannot be run.
 func Cases() []*Case {
 	var list []*Case
 	for _, group := range []struct {
@@ -147,8 +150,8 @@ func Cases() []*Case {
 		{"leave", leaveCases()},
 		{"robustness", robustnessCases()},
 		{"simulation", simulationCases()},
-		{"bots", []Case{{ID: "B-1"}, {ID: "B-2"}, {ID: "B-3"}, {ID: "B-4"}}}, // package badline answers them
-		{"fuzz", []Case{{ID: "F-1"}}},                                        // Fuzz answers it
+		{"bots", []Case{{ID: "B-1"}, {ID: "B-2"}, {ID: "B-3"}, {ID: "B-4"}}}, // package badline tests them
+		{"fuzz", []Case{{ID: "F-1"}}},                                        // Fuzz tests it
 	} {
 		for i := range group.cases {
 			c := &group.cases[i]
@@ -178,7 +181,7 @@ var caseLines = sync.OnceValue(func() map[string]string {
 	return by
 })
 
-// say gives the case a property, in a line of cases.txt.
+// say sets a property of the case from a line of cases.txt.
 func (c *Case) say(line string) {
 	name, text, _ := strings.Cut(line, ": ")
 	switch name {
@@ -213,9 +216,9 @@ func (c *Case) say(line string) {
 	}
 }
 
-// Select returns the cases that the words choose: ids such as J-5, the letters
-// of ids such as R, and groups. Without words it is all. An unknown word is
-// returned, too.
+// Select returns the cases that the words select: ids such as J-5, the letters
+// of ids such as R, and groups. Without words it returns all cases. It also
+// returns an unknown word.
 func Select(words []string) (list []*Case, unknown string) {
 	all := Cases()
 	if len(words) == 0 {
@@ -241,44 +244,44 @@ func Select(words []string) (list []*Case, unknown string) {
 type Result struct {
 	Case     *Case
 	Verdict  Verdict
-	Why      string // for all but PASS; may hold text from the network
-	Expected string // of a FAIL
+	Why      string // reason, for all verdicts except PASS. It may contain text from the network.
+	Expected string // what was expected, for a FAIL
 	Came     []string
-	Frames   []int // of the recording, that show it
-	First    int   // the frames of its last attempt
+	Frames   []int // frames of the recording that show it
+	First    int   // first and last frame of its last attempt
 	Last     int
 	Attempts int
 	Took     time.Duration
-	Accepted bool // a FAIL that a baseline accepts
-	NoEntry  bool // a SKIP, because no client could join: see Report
+	Accepted bool // a baseline accepts the FAIL
+	NoEntry  bool // a SKIP because no client could join: see Report
 
 	doubtful   bool // the network may have spoiled the last attempt
-	proven     bool // it cannot have done so
-	documented bool // the rule is broken as OpenBC is documented to break it
+	proven     bool // the network cannot have spoiled it
+	documented bool // the rule is broken as documented for OpenBC
 }
 
-// breaks makes a result FAIL.
+// breaks changes a result to FAIL.
 func (r *Result) breaks(came []string, frames []int, documented bool) {
 	r.Verdict, r.Why, r.Expected, r.Came, r.Frames, r.documented = Fail, came[0], r.Case.Rule, came, frames, documented
 }
 
-// A Report holds the results of a run.
+// A Report has the results of a run.
 type Report struct {
 	Host     string
 	Profile  Profile
-	Name     wire.Untrusted // of the game, as the host tells it
+	Name     wire.Untrusted // name of the game, as sent by the host
 	Begun    time.Time
 	Took     time.Duration
 	Results  []Result
-	Findings []result.Finding   // of a capture: what its hosts do wrong with numbers and acknowledgements
-	Line     []measure.Loss     // of a capture: what the line is estimated to lose
-	Numbers  int64              // how many these hosts gave a client's messages at most
-	Unneeded []*result.Accepted // of a baseline: what the host does not do
+	Findings []result.Finding   // for a capture: faults of its hosts with numbers and acknowledgements
+	Line     []measure.Loss     // for a capture: estimated losses of the line
+	Numbers  int64              // highest number of messages that these hosts numbered for a client
+	Unneeded []*result.Accepted // entries of a baseline that the host does not need
 	Frames   []Frame
-	Lost     int    // frames that were too many to be kept
-	Stopped  string // why not all cases were tried; empty if they were
-	NoEntry  string // why no client could join, and what to do; empty if one could. May hold text from the network
-	Repeat   string // the command that tries a case again, without its id
+	Lost     int    // number of frames beyond the limit
+	Stopped  string // why not all cases were run, empty if they were
+	NoEntry  string // why no client could join, with the remedy. Empty if one could. It may contain text from the network.
+	Repeat   string // command that runs a case again, without the case's id
 
 	at netip.AddrPort
 }
@@ -293,7 +296,7 @@ func (r *Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// Kept returns how many cases could not be tried because no client could join.
+// Kept returns how many cases could not be run because no client could join.
 func (r *Report) Kept() (n int) {
 	for i := range r.Results {
 		if r.Results[i].NoEntry {
@@ -303,12 +306,12 @@ func (r *Report) Kept() (n int) {
 	return n
 }
 
-// Passed reports whether no rule is broken and nothing found but what a baseline
-// accepts, in a run that was not interrupted.
+// Passed reports whether no rule is broken and there is no finding, except for
+// what a baseline accepts, in a run that was not interrupted.
 func (r *Report) Passed() bool { return r.Failed() == 0 && !r.Interrupted() }
 
-// Failed returns how many cases failed and how many findings there are, apart from those
-// that a baseline accepts.
+// Failed returns the number of failed cases and findings, except for those that
+// a baseline accepts.
 func (r *Report) Failed() (n int) {
 	for i := range r.Results {
 		if res := &r.Results[i]; res.Verdict == Fail && !res.Accepted {
@@ -323,17 +326,17 @@ func (r *Report) Failed() (n int) {
 	return n
 }
 
-// An Outcome is what became of a case that the caller of [Run] tries.
+// An Outcome is the outcome of a case that the caller of [Run] tests.
 type Outcome struct {
 	ID     string
 	Came   string // what broke the rule, empty if nothing did
 	More   []string
-	Skip   string // why it couldn't be tried
+	Skip   string // why it could not be run
 	Frames []int
 	Took   time.Duration
 }
 
-// Add adds the result of a case that the caller of [Run] tries.
+// Add adds the result of a case that the caller of [Run] tests.
 func (r *Report) Add(o Outcome) {
 	all := Cases()
 	i := slices.IndexFunc(all, func(c *Case) bool { return c.ID == o.ID })
@@ -347,12 +350,12 @@ func (r *Report) Add(o Outcome) {
 	r.Results = append(r.Results, res)
 }
 
-// listed returns what a baseline lists of a failed case.
+// listed returns the baseline's entry for a failed case.
 func (r *Result) listed() result.Accepted {
 	return result.Accepted{Kind: "case", What: r.Case.ID, Message: r.Case.Title}
 }
 
-// Baseline accepts all that the report holds.
+// Baseline returns a baseline that accepts everything in the report.
 func (r *Report) Baseline() *result.Baseline {
 	b := result.BaselineOf(nil)
 	for i := range r.Results {
@@ -384,13 +387,13 @@ func (r *Report) Judge(b *result.Baseline) {
 	r.Unneeded = b.Unneeded()
 }
 
-// Interrupt notes that the user ended the run early.
+// Interrupt records that the user ended the run early.
 func (r *Report) Interrupt() { r.Stopped = interrupted }
 
 // Interrupted reports whether the user ended the run before its last case.
 func (r *Report) Interrupted() bool { return r.Stopped == interrupted }
 
-// Tried returns how many cases have been tried to their end.
+// Tried returns how many cases have been run to their end.
 func (r *Report) Tried() (n int) {
 	for i := range r.Results {
 		if res := &r.Results[i]; res.Attempts > 0 && (res.Verdict != Skip || res.Why != interrupted) {
@@ -413,7 +416,7 @@ func (r *Report) Span() string {
 	return text
 }
 
-// Again returns the command that tries a case again, "" if there is none.
+// Again returns the command that runs a case again, or "" if there is none.
 func (r *Report) Again(c *Case) string {
 	switch {
 	case r.Repeat == "":

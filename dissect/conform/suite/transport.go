@@ -50,14 +50,15 @@ func transportCases() []Case {
 	}
 }
 
-// connects sends one connect of a client that does nothing by itself.
+// connects sends one connect of a client that sends nothing automatically.
 func (c *client) connects(nonce uint32, password string) {
 	req := transport.Request{Addr: c.Claimed, Nonce: nonce, Password: wire.AppendWideTextOf(nil, password)}
 	c.raw(c.now(), datagram(transport.UnassignedPeer, control(transport.Connect, 0, controlBody(&req))))
 }
 
-// admitted sends connects of a client that does nothing by itself until one is accepted: some
-// hosts make an address wait for two seconds after a leave.
+// admitted sends connects of a client that sends nothing automatically until
+// one is accepted, since some hosts make an address wait for two seconds after
+// a leave.
 func (t *T) admitted(c *client, nonce uint32) bool {
 	for range 3 {
 		c.connects(nonce, t.r.o.Password)
@@ -73,7 +74,7 @@ func (c *client) accepts() messages {
 	return c.in.where(func(m *message) bool { return m.Type == transport.Connect && len(m.Body) == 1 })
 }
 
-// goodbye has a client leave that does nothing by itself.
+// goodbye makes a client leave that sends nothing automatically.
 func (c *client) goodbye(id uint8, seq uint16) {
 	for range 3 {
 		c.raw(c.now(), datagram(id, control(transport.Disconnect, seq, controlBody(&transport.Goodbye{ID: id, Addr: c.Claimed}))))
@@ -93,7 +94,7 @@ func connectAccepted(t *T) {
 	t.show(a.frame)
 }
 
-// all returns the messages that came, other than acknowledgements.
+// all returns the received messages except acknowledgements.
 func (c *client) all() messages {
 	return c.in.where(func(m *message) bool { return m.Type != transport.Acknowledge })
 }
@@ -104,8 +105,8 @@ func connectAcked(t *T) {
 	t.show(t.c.acksOf(true, 0)[0].frame)
 }
 
-// toldName returns the NameChanges of another client that have been delivered. A host may hide the address
-// in them, as relay does, to protect players.
+// toldName returns the delivered NameChanges of another client. A host such as
+// relay may hide the address in them, to protect players.
 func (c *client) toldName(naming *message) messages {
 	hidden := []byte(nil)
 	if who, _ := read[*transport.Identity](naming); who != nil {
@@ -148,8 +149,8 @@ func repeatedConnect(t *T) {
 	t.expectKnown(len(list) >= 2, true, "the accept again for a repeated connect", list[0])
 }
 
-// reborn begins a new session of the client at the same socket, as a game that
-// is started again.
+// reborn begins a new session of the client on the same socket, as when a game
+// is restarted.
 func (c *client) reborn() {
 	old := c.Client
 	cfg := old.ClientConfig
@@ -179,7 +180,8 @@ func newSession(t *T) {
 	t.expect(t.until(t.soon(), func() bool { return gone(t.p[0]) || named(t.p[0]) }), fmt.Sprintf("the others to hear that peer %d is gone, by PlayerDeleted (18), BootPlayer or a disconnect", old), t.p[0].all())
 }
 
-// collected returns the datagrams with what a client says, instead of sending them.
+// collected returns the datagrams that a client would send, instead of sending
+// them.
 func (c *client) collected(say func()) [][]byte {
 	c.held = true
 	say()
@@ -190,7 +192,8 @@ func (c *client) collected(say func()) [][]byte {
 	return q
 }
 
-// collectedLine returns the datagram with a line of chat, nil if the client may not send now.
+// collectedLine returns the datagram with a line of chat, or nil if the client
+// may not send now.
 func (c *client) collectedLine(body []byte) []byte {
 	q := c.collected(func() { c.say(body) })
 	if len(q) == 0 {
@@ -214,7 +217,7 @@ func duplicateMessage(t *T) {
 	t.expect(len(list) > 0, "one copy of the line", list)
 }
 
-// linesOf returns the texts of the chat lines that a client has got.
+// linesOf returns the texts of the chat lines that a client has received.
 func (c *client) linesOf(prefix string) (list []string) {
 	for _, m := range c.games(msg.OpChat) {
 		if strings.HasPrefix(m.text, prefix) {
@@ -258,7 +261,7 @@ func gapHolds(t *T) {
 		return !blocked || m.Type != transport.Standard || !m.HasSeq || m.Seq != gap
 	}
 	c.say(c.chat("gap 2"))
-	const atOnce = time.Second // clients repeat after that
+	const atOnce = time.Second // clients retransmit after that
 	t.expect(t.until(atOnce+t.r.trip, func() bool { return c.acked(false, gap+1) }), fmt.Sprintf("an acknowledgement of message %d within a second, although %d is missing", gap+1, gap), c.all())
 	t.wait(shortWait)
 	got := t.p[1].linesOf("gap")
@@ -271,17 +274,20 @@ func gapHolds(t *T) {
 	t.expect(slices.Equal(got, want), "both lines, in order, once the gap is filled", fmt.Sprintf("%q", got))
 }
 
-// A recital is what became of lines that one client says and another hears.
+// A recital has the results for chat lines that one client sends and another
+// receives.
 type recital struct {
 	said    int
-	came    int  // in whatever order, and with whatever numbers
-	sorted  bool // each once and in order, as the numbers have it
-	highest int  // number of the host's
-	wrapped bool // after the highest possible number came 0
+	came    int  // number of lines that came, in any order and with any numbers
+	sorted  bool // each came once and in the order of its number
+	highest int  // highest number of the host's messages
+	wrapped bool // the number after the highest possible one was 0
 }
 
-// recite has players say lines in rounds, so many each, until it is enough or a round does not
-// arrive at the last one of them, which only listens. They say at most a hundred a second each: hosts may ignore more.
+// recite makes players send lines in rounds, each lines per player and round.
+// It ends when enough returns true, or when a round does not reach the last
+// player, who only listens. Each player sends at most a hundred lines a second,
+// since hosts may ignore more.
 func (t *T) recite(each int, enough func(*recital) bool) *recital {
 	r := &recital{sorted: true}
 	const word, apart = "count ", 10 * time.Millisecond
@@ -303,7 +309,7 @@ func (t *T) recite(each int, enough func(*recital) bool) *recital {
 				r.said++
 			}
 		}
-		came, seen := map[string]bool{}, 0 // those of earlier rounds may come again
+		came, seen := map[string]bool{}, 0 // lines of earlier rounds may come again
 		t.until(t.soon(), func() bool {
 			for _, m := range to.in[seen:] {
 				if m.Type != transport.Standard || !m.HasSeq {
@@ -341,7 +347,7 @@ func beyond255(t *T) {
 	if t.r.counts = r.highest > last && r.sorted && r.came == r.said; t.r.counts {
 		return
 	}
-	t.dismiss() // a host that cannot count further may put them out
+	t.dismiss() // a host that cannot count further may remove them
 	t.prove(r.came < r.said || r.highest > last, "numbers beyond 255", r.String())
 	t.fails(false, "every line once and in order, with numbers beyond 255", r.String())
 }
@@ -356,7 +362,8 @@ func beyond65535(t *T) {
 	t.fails(false, "every line once and in order, with number 0 after 65,535", r.String())
 }
 
-// atRound returns a way to open a client that is asked for the hashes of a round.
+// atRound returns a function that opens a client that is asked for the hashes
+// of a round.
 func atRound(round uint8) func(t *T) (*client, error) {
 	return func(t *T) (*client, error) { return t.atRound(round) }
 }
@@ -382,7 +389,7 @@ func (t *T) atRound(round uint8) (*client, error) {
 	return c, nil
 }
 
-// answers sends the answer to the round that is asked for.
+// answers sends the answer to the current round.
 func (c *client) answers(body []byte) {
 	c.Asked = c.Asked[1:]
 	c.say(body)
@@ -424,7 +431,7 @@ func fragmentsAcked(t *T) {
 // fragments returns the fragments in deciphered datagrams.
 func fragments(datagrams [][]byte) (list [][]byte) {
 	for _, d := range datagrams {
-		messages, _ := split(d) // made by us
+		messages, _ := split(d) // this package made the datagram
 		for _, m := range messages {
 			if m.Fragment && m.Type == transport.Standard {
 				list = append(list, written(&m.Header, m.Body))
@@ -438,7 +445,7 @@ func fragmentsReversed(t *T) {
 	t.rests(t.c, betweenAll)
 	pieces := fragments(t.c.collected(func() { t.c.answers(t.answerBody(2)) }))
 	need(len(pieces) >= 2, "the client may not send now, or the answer of round 2 fits into one message")
-	// Without repetitions of the client's, which come in order.
+	// Hold back the client's retransmissions, which come in order.
 	t.c.keep = func(m *transport.Message) bool { return m.Type != transport.Standard }
 	later := slices.Clone(pieces[1:])
 	slices.Reverse(later)
@@ -473,7 +480,7 @@ func noDataAcks(m *transport.Message) bool {
 	return m.Type != transport.Acknowledge || m.Control()
 }
 
-// timesOf returns when copies of a game message of the host's came.
+// timesOf returns when copies of a game message of the host came.
 func (c *client) timesOf(seq uint16) []time.Time {
 	return c.in.where(func(m *message) bool { return m.Type == transport.Standard && m.HasSeq && m.Seq == seq }).times()
 }
@@ -491,8 +498,8 @@ func secondsSince(list []time.Time) string {
 }
 
 func retransmissionTimes(t *T) {
-	// The last request: hardly any control message has its number, so that it does not matter
-	// whether the host confuses acknowledgements, which is T-16's question.
+	// The last request. Hardly any control message has its number, so it does not
+	// matter whether the host confuses acknowledgements, which T-16 tests.
 	const request = 4
 	c := t.c
 	c.keep = func(m *transport.Message) bool { return m.Seq < request || noDataAcks(m) }
@@ -504,11 +511,12 @@ func retransmissionTimes(t *T) {
 	t.wait(17 * time.Second)
 	got := c.timesOf(request)
 	const least = 5
-	everyTwo := spaced(got, least, 1.75, 3.25) // or at the next second, when the host looks at its timers
+	everyTwo := spaced(got, least, 1.75, 3.25) // or at the next second, when the host checks its timers
 	t.expectKnown(onSchedule(got, []float64{0, 1, 3, 6, 10, 15, 16}, least), everyTwo, "copies after 0, 1, 3, 6, 10, 15 and 16 s", secondsSince(got))
 }
 
-// spaced reports whether so many copies came at intervals of so many seconds.
+// spaced reports whether at least least copies came at intervals between
+// shortest and longest seconds.
 func spaced(times []time.Time, least int, shortest, longest float64) bool {
 	for i := 1; i < len(times); i++ {
 		if d := times[i].Sub(times[i-1]).Seconds(); d < shortest || d > longest {
@@ -518,8 +526,8 @@ func spaced(times []time.Time, least int, shortest, longest float64) bool {
 	return len(times) >= least
 }
 
-// onSchedule reports whether all times, in seconds after the first, are on a schedule, and so
-// many of it are there.
+// onSchedule reports whether all times, in seconds after the first one, are on
+// a schedule, and at least least of it came.
 func onSchedule(times []time.Time, schedule []float64, least int) bool {
 	const tolerance = 0.25
 	hit := map[float64]bool{}
@@ -541,7 +549,7 @@ func acceptRepeated(t *T) {
 	if t.r.queries {
 		t.check(t.replies(t.c))
 	}
-	t.expect(spaced(times, 2, 0.75, 1.25), "the accept again after a second", secondsSince(times)) // a host may send a stranger no more than so many bytes
+	t.expect(spaced(times, 2, 0.75, 1.25), "the accept again after a second", secondsSince(times)) // a host may limit the bytes that it sends a stranger
 }
 
 func ackEndsRepetition(t *T) {
@@ -556,18 +564,19 @@ func ackEndsRepetition(t *T) {
 	t.expect(len(got) <= n, "no copy after the acknowledgement", secondsSince(got))
 }
 
-// repeated has a client connect and acknowledge nothing, until the host has sent its first game
-// message again: the control for messages that are not sent again.
+// repeated makes a client connect and acknowledge nothing until the host has
+// retransmitted its first game message. It is the control for messages that are
+// not retransmitted.
 func (c *client) repeated() {
 	must(true, c.t.opens())
 	c.keep = func(m *transport.Message) bool { return m.Type != transport.Acknowledge }
 	c.connect()
 	need(c.t.answered(func() bool { return len(c.timesOf(0)) > 0 }), "no game message came")
-	const twice = 4 * time.Second // OpenBC's servers wait for up to 3
+	const twice = 4 * time.Second // OpenBC's servers wait for up to 3 s
 	need(c.t.until(max(c.t.soon(), twice), func() bool { return len(c.timesOf(0)) > 1 }), "the host does not send a game message again that is not acknowledged: see T-13")
 }
 
-// goesOn is the control that the host goes on to round 1 of the hashes.
+// goesOn is the control that the host continues with round 1 of the hashes.
 func (t *T) goesOn(c *client) positive {
 	return positive{"the answer to round 0 of " + c.name, func() bool {
 		if len(c.Asked) == 0 || c.Phase == relay.ClientGone {
@@ -600,7 +609,7 @@ func wrongClass(t *T) {
 }
 
 func keepalive(t *T) {
-	t.dismiss() // a host that simulates ships sends updates of those that there are
+	t.dismiss() // a host that simulates ships sends updates of all ships
 	c := must(t.joined())
 	t.rests(c, t.soon())
 	t.wait(2500 * time.Millisecond) // acknowledgements are repeated
@@ -622,7 +631,7 @@ func keepalive(t *T) {
 		}
 		last = m.at
 	}
-	const most, names = 1.5, 10 // seconds; in twelve of them
+	const most, names = 1.5, 10 // in seconds, and names in twelve seconds
 	named, before := 0, begun
 	for _, m := range c.in {
 		if m.Type == transport.NameChange && m.named() == c.name && m.at.Sub(before).Seconds() < most {
@@ -636,7 +645,7 @@ func ackRepeated(t *T) {
 	c := t.p[0]
 	t.wait(2500 * time.Millisecond)
 	c.forget()
-	c.say(unhex("0d0c010000580080000000000000000000ffff0340")) // consumed: nothing else goes out because of it
+	c.say(unhex("0d0c010000580080000000000000000000ffff0340")) // consumed by the host, so nothing else is sent because of it
 	t.wait(3 * time.Second)
 	seq, ok := c.lastData()
 	need(ok, "the client may not send now")
@@ -698,7 +707,7 @@ func unknownType(t *T) {
 	need(d != nil, "the client may not send now")
 	d = append(slices.Clone(d), 0x77, 1, 2)
 	d[1]++
-	t.p[0].keep = func(m *transport.Message) bool { // it must arrive with the unknown message behind it
+	t.p[0].keep = func(m *transport.Message) bool { // it must arrive with the unknown message after it
 		return m.Type != transport.Standard || !bytes.Equal(m.Body, body)
 	}
 	came := false
@@ -754,8 +763,9 @@ func outsideWindow(t *T) {
 	t.expect(t.until(t.soon(), func() bool { return c.acked(false, seq) }), fmt.Sprintf("an acknowledgement of message %d", seq))
 }
 
-// idsNotReused compares the ids of two clients that had one slot: as long as the host has not taken
-// the leave, the next client has another slot, and another id whatever the host does.
+// idsNotReused compares the ids of two clients that had one slot. Until the
+// host has handled the leave, the next client has another slot, and therefore
+// another id in any case.
 func idsNotReused(t *T) {
 	const tries = 3
 	before := map[int]uint8{} // ids of those who left, by slot
@@ -772,5 +782,6 @@ func idsNotReused(t *T) {
 	need(false, "ids show nothing: the host gave no slot of a leaver to the next client")
 }
 
-// bySlot reports whether the client's id is the one that OpenBC gives to its slot.
+// bySlot reports whether the client's id is the one that OpenBC gives to the
+// client's slot.
 func (c *client) bySlot() bool { return int(c.ID) == c.Slot+2 }

@@ -8,12 +8,12 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// update returns a ship update of a client's own ship. Its time grows from one to
-// the next, and is far from the host's.
+// update returns an update of a client's ship. Its time grows from one update
+// to the next, and differs much from the host's.
 func update(c *client) []byte {
 	const ahead = 1000
 	at := wire.FloatBits(float32(ahead + c.now().Sub(c.t.r.begun).Seconds()))
-	return encode(msg.OpStateUpdate, &msg.StateUpdate{Object: c.base(), GameTime: at, Flags: msg.DirtyPower}) // with no settings, as clients write it
+	return encode(msg.OpStateUpdate, &msg.StateUpdate{Object: c.base(), GameTime: at, Flags: msg.DirtyPower}) // without power settings, as clients send it
 }
 
 // explosion is a damage volume of a ship of slot 0.
@@ -48,7 +48,7 @@ func noClientUpdates(t *T) {
 }
 
 func updatesPassedOn(t *T) {
-	const tries = 20 // each may be lost
+	const tries = 20 // each one may be lost
 	for range tries {
 		body := update(t.p[0])
 		t.p[0].SendBody(t.now(), false, body)

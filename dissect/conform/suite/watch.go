@@ -15,11 +15,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A watcher looks for a rule in traffic, of a run or of a capture. It takes the next record, and
-// reports whether the rule is about it and how it breaks the rule, nil if it does not.
+// A watcher checks a rule in the traffic of a run or of a capture. It handles
+// the next record. It reports whether the rule is about the record, and how the
+// record breaks the rule, or nil if it does not.
 type watcher func(r *dissect.Record) (about bool, broken *breach)
 
-// always returns a way to make a watcher that remembers nothing.
+// always returns a function that returns the watcher, for watchers without
+// state.
 func always(w watcher) func() watcher { return func() watcher { return w } }
 
 // told returns a watcher of the host's messages of one type.
@@ -52,21 +54,22 @@ func needing(w watcher, dirs ...dissect.Dir) watcher {
 	}
 }
 
-// A breach is one way in which a host breaks a rule. A record proves it only if the traffic lacks
-// no message of the sides that the rule needs.
+// A breach is a way in which a host breaks a rule. A record proves it only if
+// the traffic lacks no message of the sides that the rule needs.
 type breach struct {
 	text       string
 	needs      []side
-	documented bool // it is the difference of OpenBC that cases.txt documents of the case
+	documented bool // it is OpenBC's difference documented in cases.txt
 
-	// explained reports at the end whether later traffic may explain it; nil for never. A client sends a
-	// message again that the traffic lacks the first time, with the number that is next in order.
+	// explained reports at the end whether later traffic may explain the breach.
+	// It is nil if none can. A client retransmits a message that the traffic lacks
+	// the first time, with the number that is next in order.
 	explained func() bool
 }
 
 func breaks(format string, args ...any) *breach { return &breach{text: fmt.Sprintf(format, args...)} }
 
-// breaksIf returns a breach if there is one, or nil.
+// breaksIf returns a breach if broken is set, or nil.
 func breaksIf(broken bool, format string, args ...any) *breach {
 	if broken {
 		return breaks(format, args...)
@@ -74,7 +77,7 @@ func breaksIf(broken bool, format string, args ...any) *breach {
 	return nil
 }
 
-// faultOf says in which field a message does not decode, and why.
+// faultOf returns the field in which a message does not decode, and why.
 func faultOf(err error) string {
 	if e, ok := errors.AsType[*decode.Error](err); ok {
 		return fmt.Sprintf("%s, field %s at +%d: %s", e.Message, e.Field, e.Offset, e.Reason())
@@ -82,7 +85,7 @@ func faultOf(err error) string {
 	return err.Error()
 }
 
-// known says whether it is the documented difference of OpenBC.
+// known sets whether it is the documented difference of OpenBC.
 func (b *breach) known(yes bool) *breach {
 	if b != nil {
 		b.documented = yes
@@ -90,7 +93,7 @@ func (b *breach) known(yes bool) *breach {
 	return b
 }
 
-// on says which sides the rule needs.
+// on sets the sides that the rule needs.
 func (b *breach) on(needs ...side) *breach {
 	b.needs = needs
 	return b
@@ -102,14 +105,14 @@ type watched struct {
 	w      watcher
 	about  int
 	frames []int
-	broken []suspicion // those that are not documented, if there are any
+	broken []suspicion // undocumented ones, if there are any
 	known  bool        // all are documented
-	doubts []string    // breaches, if the traffic lacks nothing
-	unsure int         // how many there are
+	doubts []string    // breaches, if the traffic is complete
+	unsure int         // number of doubts
 }
 
-// A suspicion is a broken rule that the next messages of some sides prove: numbers tell
-// whether any is missing before them.
+// A suspicion is a broken rule that is proven by the next messages of some
+// sides, since numbers show whether any message is missing before them.
 type suspicion struct {
 	of     *watched
 	frame  int
@@ -119,10 +122,10 @@ type suspicion struct {
 // Limits of a watch.
 const (
 	mostShown      = 16  // frames that show a case
-	mostSuspicions = 256 // at a time
+	mostSuspicions = 256 // suspicions at a time
 )
 
-// A Watch answers the cases that traffic alone can answer. It implements
+// A Watch tests the cases for which watching traffic is enough. It implements
 // report.Sink.
 type Watch struct {
 	cases  []*watched
@@ -130,11 +133,11 @@ type Watch struct {
 	last   int
 	ledger ledger
 	open   []suspicion
-	own    bool // the clients are the suite's: the traffic has all that they sent
+	own    bool // the clients are the suite's, so the traffic has everything that they sent
 }
 
-// NewWatch returns a watch for those of the cases that traffic can answer, though they
-// cannot be tried.
+// NewWatch returns a watch for those cases that can be tested by watching
+// traffic.
 func NewWatch(cases []*Case, p Profile) *Watch {
 	w := &Watch{}
 	for _, c := range cases {
@@ -145,7 +148,7 @@ func NewWatch(cases []*Case, p Profile) *Watch {
 	return w
 }
 
-// Record takes a record, in the order of the traffic.
+// Record handles a record, in the order of the traffic.
 func (w *Watch) Record(r *dissect.Record) error {
 	if w.first == 0 {
 		w.first = r.Datagram.Number
@@ -171,14 +174,14 @@ func (w *Watch) Record(r *dissect.Record) error {
 	return nil
 }
 
-// suspect takes a broken rule.
+// suspect handles a broken rule.
 func (w *Watch) suspect(s suspicion, r *dissect.Record) {
 	var open []side
 	for _, side := range s.broken.needs {
 		if w.own && side.dir == dissect.ToHost {
 			continue
 		}
-		// A numbered message in order proves its own side.
+		// A numbered message in order proves that its side is complete.
 		if own := side.conversation == r.Conversation && side.dir == r.Dir && r.Transport.HasSeq; own && !w.ledger.lacks(side) {
 			continue
 		}
@@ -198,7 +201,7 @@ func (w *Watch) suspect(s suspicion, r *dissect.Record) {
 	}
 }
 
-// settle judges the suspicions that need a side with its next message.
+// settle judges the suspicions that need a side, after the side's next message.
 func (w *Watch) settle(of side, t turn) {
 	kept := w.open[:0]
 	for _, s := range w.open {
@@ -220,7 +223,7 @@ func (w *Watch) settle(of side, t turn) {
 	w.open = kept
 }
 
-// breaks notes that the rule is broken.
+// breaks records that the rule is broken.
 func (c *watched) breaks(s suspicion) {
 	b := s.broken
 	if c.about++; len(c.broken) == 0 || c.known && !b.documented {
@@ -231,7 +234,8 @@ func (c *watched) breaks(s suspicion) {
 	}
 }
 
-// proven returns the breaches that no later traffic explains, and their frames. The others are doubts.
+// proven returns the breaches that no later traffic explains, and their frames.
+// The others become doubts.
 func (c *watched) proven() (came []string, frames []int) {
 	for _, s := range c.broken {
 		if s.broken.explained != nil && s.broken.explained() {
@@ -244,7 +248,7 @@ func (c *watched) proven() (came []string, frames []int) {
 	return came, frames
 }
 
-// doubt notes that the rule may be broken.
+// doubt records that the rule may be broken.
 func (c *watched) doubt(frame int, b *breach) {
 	if c.unsure++; len(c.doubts) < mostCame {
 		c.doubts = append(c.doubts, fmt.Sprintf("frame %d: %s", frame, b.text))
@@ -254,7 +258,8 @@ func (c *watched) doubt(frame int, b *breach) {
 // Close implements report.Sink.
 func (w *Watch) Close() error { return nil }
 
-// Results returns the verdicts, in the order of the cases, at the end of the traffic.
+// Results returns the verdicts at the end of the traffic, in the order of the
+// cases.
 func (w *Watch) Results(p Profile) (list []Result) {
 	for _, s := range w.open {
 		s.of.doubt(s.frame, s.broken)
@@ -279,21 +284,21 @@ func (w *Watch) Results(p Profile) (list []Result) {
 	return list
 }
 
-// watchFrames answers cases from the frames of a run.
+// watchFrames tests cases with the frames of a run.
 func watchFrames(rep *Report, cases []*Case, done func(Result)) {
 	if len(cases) == 0 {
 		return
 	}
 	w := NewWatch(cases, everyHost)
 	w.own = true
-	_ = rep.Decode(w.Record) // which never fails
+	_ = rep.Decode(w.Record) // never fails
 	for _, res := range w.Results(everyHost) {
 		done(res)
 	}
 }
 
-// Decode gives the decoded messages of a run to a function, in order. The error
-// is the function's.
+// Decode calls emit with the decoded messages of a run, in order. The error
+// comes from emit.
 func (r *Report) Decode(emit func(*dissect.Record) error) error {
 	p := dissect.New(dissect.Config{Ports: []uint16{r.at.Port()}})
 	for i := range r.Frames {
@@ -306,14 +311,14 @@ func (r *Report) Decode(emit func(*dissect.Record) error) error {
 	return nil
 }
 
-// fromHost reports whether a record is a message of the host's, and no
-// repetition.
+// fromHost reports whether a record is a message of the host and not a
+// retransmission.
 func fromHost(r *dissect.Record) bool {
 	return r.Dir == dissect.FromHost && r.Kind == dissect.KindMessage && r.Status != dissect.StatusDuplicate
 }
 
-// remember keeps a value, unless there are too many keys already. Conversations and
-// objects have no end.
+// remember stores a value, unless there are too many keys. The number of
+// conversations and objects is not limited.
 func remember[K comparable, V any](values map[K]V, key K, v V, most int) (ok bool) {
 	if _, known := values[key]; !known && len(values) >= most {
 		return false
@@ -322,7 +327,7 @@ func remember[K comparable, V any](values map[K]V, key K, v V, most int) (ok boo
 	return true
 }
 
-// game returns the opcode of a complete game message of the host's.
+// game returns the opcode of a complete game message of the host.
 func game(r *dissect.Record) (op decode.Opcode, ok bool) {
 	if !fromHost(r) {
 		return 0, false
@@ -330,8 +335,9 @@ func game(r *dissect.Record) (op decode.Opcode, ok bool) {
 	return r.Opcode()
 }
 
-// watchNever watches for an opcode that a stock host never sends. A client's message of it
-// counts when the host has sent another client something since: that one was no copy.
+// watchNever watches for an opcode that a stock host never sends. A client's
+// message with the opcode counts if the host has since sent something to
+// another client, which shows that it was not a copy.
 func watchNever(op decode.Opcode) watcher {
 	sent, again, from := false, false, 0
 	return func(r *dissect.Record) (bool, *breach) {
@@ -357,7 +363,7 @@ func watchNever(op decode.Opcode) watcher {
 }
 
 func watchSpaces() watcher {
-	asked := map[int]bool{} // conversations with a captured connect: whether round 0 has been asked for
+	asked := map[int]bool{} // whether round 0 has been requested, for conversations with a captured connect
 	return func(r *dissect.Record) (bool, *breach) {
 		begun, known := asked[r.Conversation]
 		h := &r.Transport
@@ -374,7 +380,7 @@ func watchSpaces() watcher {
 				return true, breaksIf(h.Seq != 0, "the first game message has number %d", h.Seq)
 			}
 		case h.Type == transport.Standard && h.HasSeq:
-			const highFirst = 1 << 8 // as 16 bits with the high byte first, 1 is this
+			const highFirst = 1 << 8 // number 1 with the high byte first
 			if m, ok := r.Message.(*msg.ChecksumRequest); ok && m.Round == 1 && h.Seq == highFirst {
 				return true, breaks("the game message behind number 0 has number %d: the low byte stands first", h.Seq)
 			}
@@ -421,13 +427,14 @@ func seeSize(r *dissect.Record) (bool, *breach) {
 	return r.Part == 0, nil
 }
 
-// watchBundling watches the first transmission of 28: it follows the answer to the last
-// round within less than the first retransmission takes.
+// watchBundling watches the first transmission of ChecksumComplete. It follows
+// the answer to the last round in less time than the first retransmission
+// takes.
 func watchBundling() watcher {
 	const first = 900 * time.Millisecond
 	type state struct {
 		answered time.Time
-		frame    int // of 28
+		frame    int // frame of the ChecksumComplete
 	}
 	by := map[int]*state{}
 	return func(r *dissect.Record) (bool, *breach) {
@@ -466,7 +473,8 @@ func seeSettings(r *dissect.Record) (bool, *breach) {
 	return true, breaksIf(odd != "", "expected %s", odd)
 }
 
-// explodes returns the ship that the host says explodes, 0 for none.
+// explodes returns the ship that explodes according to the host, or 0 if there
+// is none.
 func explodes(r *dissect.Record) wire.ObjectID {
 	if m, ok := r.Message.(*msg.HostEvent); ok && fromHost(r) && m.Code == event.CodeObjectExploding {
 		return m.Dest
@@ -475,10 +483,10 @@ func explodes(r *dissect.Record) wire.ObjectID {
 }
 
 func watchVolumes() watcher {
-	const recent, longest = 20 * time.Second, 64 // with retransmissions; bytes that tell messages apart
+	const recent, longest = 20 * time.Second, 64 // time including retransmissions, and bytes that identify a message
 	asked := map[int]time.Time{}
-	sent := map[string]bool{} // those of clients
-	var died time.Time        // a ship, the last time
+	sent := map[string]bool{} // messages of clients
+	var died time.Time        // when a ship last exploded
 	full := false             // there were more
 	key := func(r *dissect.Record) string { return string(r.Payload[:min(len(r.Payload), longest)]) }
 	return func(r *dissect.Record) (bool, *breach) {
@@ -508,11 +516,11 @@ func watchVolumes() watcher {
 	}
 }
 
-// watchMade watches for ships of players that no player has created. The creation of
-// a ship from before the capture cannot be there.
+// watchMade watches for players' ships that no player has created. The creation
+// of a ship from before the capture cannot be found.
 func watchMade() watcher {
-	const resent = 20 * time.Second       // a client sends a message again for so long
-	made := map[wire.ObjectID]time.Time{} // when they were created first
+	const resent = 20 * time.Second       // how long a client retransmits a message
+	made := map[wire.ObjectID]time.Time{} // when they were first created
 	full := false                         // there were more ships
 	joins := map[int]int{}                // conversations of players with a captured join, by slot
 	died := map[int]bool{}                // slots of exploded ships
@@ -570,14 +578,14 @@ func seeHostEvent(r *dissect.Record, m *msg.HostEvent) (bool, *breach) {
 	}
 }
 
-// watchUnborn watches for events of ships that a client has not been told of.
+// watchUnborn watches for events of ships that a client has not been sent.
 func watchUnborn() watcher {
 	type place struct{ conversation, slot int }
 	born := map[place]bool{}
 	playing := map[int]bool{} // conversations with a captured join
 	bear := func(conversation int, slot uint8) {
 		if !remember(born, place{conversation, int(slot)}, true, mostShips) {
-			delete(playing, conversation) // the ships that the client was told of are not known
+			delete(playing, conversation) // it is unknown which ships the client was sent
 		}
 	}
 	var viewer decode.Viewer
@@ -603,7 +611,7 @@ func watchUnborn() watcher {
 			op == msg.OpStateUpdate || op == msg.OpExplosion {
 			return false, nil
 		}
-		of := -1 // the slot of the first object
+		of := -1 // slot of the first object
 		r.Visit(&viewer, decode.FieldFunc(func(f *decode.Field) {
 			if slot, owned := wire.ObjectID(f.Uint).Slot(); f.Kind == decode.KindObject && owned && of < 0 {
 				of = slot
@@ -631,15 +639,15 @@ func seeUnreliable(r *dissect.Record) (bool, *breach) {
 // watchTime watches the time in updates. A network may swap datagrams that are
 // close together.
 func watchTime() watcher {
-	const swapped = 1.0 // seconds
+	const swapped = 1.0 // in seconds
 	type stream struct {
 		conversation int
 		id           wire.ObjectID
 	}
-	const latest = 8 // times, among which those of a datagram are that comes again
+	const latest = 8 // number of remembered times, to recognise a datagram that comes again
 	type point struct {
 		at     float32
-		copied bool // by the host, of a client's
+		copied bool // the host copied it from a client
 		times  [latest]float32
 		n      int
 	}
@@ -660,7 +668,7 @@ func watchTime() watcher {
 		s := stream{r.Conversation, id}
 		before, seen := last[s]
 		if seen && slices.Contains(before.times[:min(before.n, latest)], at) {
-			return false, nil // the network may have repeated the datagram
+			return false, nil // the network may have duplicated the datagram
 		}
 		now := before
 		now.at, now.copied = at, r.CopyOf > 0
@@ -677,7 +685,7 @@ func seeLeave(r *dissect.Record) (bool, *breach) {
 	switch {
 	case fromHost(r) && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.BootPlayer):
 		return true, nil
-	case r.CopyOf > 0: // N-14 and N-17 are about these
+	case r.CopyOf > 0: // N-14 and N-17 test these
 	case ok && op == msg.OpDestroyObject:
 		return true, breaks("DestroyObject (14)").known(true)
 	case ok && announced != nil && announced.Code == event.CodeDeletePlayer:
@@ -686,10 +694,10 @@ func seeLeave(r *dissect.Record) (bool, *breach) {
 	return false, nil
 }
 
-// watchStop watches for the disconnects of a host that stops, and for such as would have a
-// client leave that has not asked for it.
+// watchStop watches for the Disconnects of a host that stops, and for those
+// that make a client leave that has not asked to leave.
 func watchStop() watcher {
-	ids := map[int]uint8{} // of clients, by conversation; 0 of those that have left
+	ids := map[int]uint8{} // ids of clients, by conversation, 0 for those that have left
 	return func(r *dissect.Record) (bool, *breach) {
 		h := &r.Transport
 		goodbye, _ := r.Message.(*transport.Goodbye)
