@@ -95,7 +95,7 @@ var Harmless = []string{
 }
 
 // An Event is any of the game's serialised events. Of the fields below Dest,
-// only those of its class are meaningful.
+// only the fields of its class are meaningful.
 type Event struct {
 	Class  Class
 	Code   Code

@@ -1,7 +1,7 @@
 // Not part of the library: package modfile reads user-defined messages from
-// files, such as those of a mod's scripts; docs/mods.md describes the format. A
-// file with a mistake is rejected with the line and the reason. It also reads
-// the configuration file of the program, docs/config.md.
+// files, for example the messages of a mod's scripts. docs/mods.md describes
+// the format. A file with a mistake is rejected with the line and the reason.
+// It also reads the configuration file of the program, docs/config.md.
 //
 // It is the only package that knows the format, TOML, and imports its parser.
 // It opens no files.

@@ -15,7 +15,7 @@ type Part struct {
 	Main      uint8  // main battery
 	Backup    uint8  // backup battery
 	Facings   []byte // front, rear, top, bottom, left, right
-	Active    bool   // weapons: firing; cloak: engaged
+	Active    bool   // weapons: whether firing. Cloak: whether engaged.
 	Setting   uint8  // phaser level, ammunition slot or tractor mode
 }
 

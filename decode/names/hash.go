@@ -10,7 +10,7 @@ import (
 )
 
 // Hash returns the hash of a file or directory name in the file check. Case
-// matters. Files and nested directories are hashed by bare name; the requested
+// matters. Files and nested directories are hashed by bare name. The requested
 // directory is hashed as a whole path without a trailing slash.
 func Hash(s string) uint32 {
 	t := hashTables()

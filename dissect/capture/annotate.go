@@ -34,8 +34,9 @@ const (
 )
 
 // annotated reports whether a frame with a datagram ends with a trailer of its
-// fields, and so holds it deciphered: its mark follows the packet, or a snap length
-// cut it off and the frame was longer than the packet by a trailer.
+// fields, which means that the datagram is deciphered. Its mark follows the
+// packet, or a snap length cut it off and the frame was longer than the packet
+// by a trailer.
 func annotated(f *frame, d *packet.Datagram) bool {
 	end := cap(f.Data) - cap(d.Payload) + d.Full
 	switch {

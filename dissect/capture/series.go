@@ -45,8 +45,8 @@ type input struct {
 // maxOpen limits the files that are open at a time. Each takes a buffer.
 const maxOpen = 64
 
-// OpenAll opens the named capture files; "-" is stdin. It fails if the first
-// cannot be opened. It opens the others when it reaches them.
+// OpenAll opens the named capture files. The name "-" means stdin. It fails if
+// the first cannot be opened. It opens the others when it reaches them.
 func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 	return OpenTapped(names, stdin, nil)
 }

@@ -18,7 +18,7 @@ type Stats struct {
 	LastTime  time.Time // the latest of any frame
 
 	Unfinished int // datagrams with missing IP fragments
-	Evicted    int // given up: too old, too many, or contradictory
+	Evicted    int // dropped because they were too old, too many, or contradictory
 
 	Anonymous bool // a file is marked by AnonymousMark
 

@@ -25,7 +25,7 @@ type Batch struct {
 	sorted []place // sorted by length
 }
 
-// Rows hold a group of datagrams: row i holds byte i of each.
+// A rows has a group of datagrams: row i has byte i of each.
 type rows [longest + block][lanes]byte
 
 // A place is a datagram's source and destination.

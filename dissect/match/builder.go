@@ -545,7 +545,7 @@ func (g *game) tells(r *dissect.Record) {
 	}
 }
 
-// once reports whether the host's message is no copy of one that it sent to
+// once reports whether the host's message is not a copy of one that it sent to
 // another player. Hosts can pass on a client's request to end or restart a
 // match, which has no effect until they do.
 func once(r *dissect.Record) bool { return first(r) || r.Author != nil }

@@ -108,7 +108,7 @@ func (g *game) joins(t float64, frame, i int) {
 	g.eventAt(t, frame, EventJoin, i, g.m.NameOf(i)+text)
 }
 
-// ready takes note that a player is ready to play.
+// ready records that a player is ready to play.
 func (g *game) ready(r *dissect.Record) {
 	if r.Dir != dissect.ToHost {
 		return // OpenBC passes it on

@@ -590,8 +590,8 @@ func (h *Host) Shutdown(now time.Time) {
 	}
 }
 
-// goodbyeEvery is how often the host repeats that it leaves. It is short, since
-// whoever runs the host does not wait as long as usual for lost datagrams.
+// goodbyeEvery is how often the host repeats that it leaves. It is short, so
+// that the host can stop soon.
 const goodbyeEvery = 200 * time.Millisecond
 
 // bid repeats that the host leaves, to all clients that have not acknowledged

@@ -1,7 +1,7 @@
-// Package layout makes specs of messages from definitions in data, such as
-// those of a mod: a list of fields with kinds, conditions and value names. The
-// resulting messages are read, written and described by the same codec as
-// messages written in Go.
+// Package layout makes specs of messages from definitions in data, such as a
+// mod's: a list of fields with kinds, conditions and value names. The resulting
+// messages are read, written and described by the same codec as messages
+// written in Go.
 //
 // The package knows no file format. Loaders return a [Message]. Text in
 // definitions comes from outside and is rejected if it could control a
@@ -66,7 +66,7 @@ type Field struct {
 	Name   string
 	Kind   string
 	Doc    string
-	When   []string // conditions that must all hold
+	When   []string // conditions that must all be true
 	Values []Value  // for enumerations
 	Bits   []string // for flags: names, bit 0 first. Empty for a bit without a name.
 	Count  string   // for lists: form of the count, u8, u16 or rest. Empty means u8.

@@ -34,8 +34,8 @@ func (h *head) begin(line []byte) bool {
 	return ok && found
 }
 
-// direction reads the direction. The words are those of a host, but a client
-// writes them too: S->C marks a packet that the program sent.
+// direction reads the direction. The words are from a host's point of view, but
+// a client writes the same ones: S->C marks a packet that the program sent.
 func (h *head) direction() bool {
 	word, rest, _ := bytes.Cut(h.rest, []byte(" "))
 	switch string(word) {

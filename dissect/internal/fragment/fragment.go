@@ -16,7 +16,7 @@ import (
 // Limits bound the memory of a table.
 type Limits struct {
 	Groups int           // incomplete messages
-	Bytes  int           // of payload in all of them
+	Bytes  int           // payload bytes in all of them
 	Age    time.Duration // since the last fragment of a message
 }
 

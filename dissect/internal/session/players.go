@@ -199,8 +199,8 @@ func (c *Conversation) client() netip.AddrPort {
 	return client
 }
 
-// seated records the client's slot. Settings are certain evidence; its objects
-// count only without them.
+// seated records the client's slot. Settings are certain evidence. Objects that
+// the client creates count only without them.
 func (c *Conversation) seated(slot int, sure bool) {
 	if c.slot >= 0 && !sure {
 		return
