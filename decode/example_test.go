@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
-// A message from a Go struct.
+// This example encodes a message from a Go struct.
 func ExampleAppend() {
 	chat := &msg.Chat{Sender: 2, Text: []byte("Make it so")}
 	payload, err := decode.Append(nil, msg.Catalog().Lookup(msg.OpChat), chat, decode.Stock)
@@ -20,7 +20,7 @@ func ExampleAppend() {
 	// Output: 2c020000000a004d616b6520697420736f
 }
 
-// A message from JSON, as the program writes it and people change it.
+// This example encodes a message from JSON in the form that the program writes.
 func ExampleFill() {
 	var fields map[string]any
 	text := `{"object_id":1073741823,"game_time":1.5,"flags":["SPEED","CLOAK"],"speed":6.25,"cloaked":true}`

@@ -22,7 +22,8 @@ import (
 
 var evening = fixtures.Path("captures/stock_client.pcap")
 
-// A chat log: each line once, without the copies that the host passes on.
+// This example prints a chat log. Each line appears once, without the copies
+// that the host passes on.
 func ExampleFile() {
 	for rec, err := range dissect.File(evening) {
 		if err != nil {
@@ -41,7 +42,8 @@ func ExampleFile() {
 	// 02:18:07 Kirk: fragmented chat: the qui
 }
 
-// A kill feed: the host tells every player of a loss; the first time counts.
+// This example prints a kill feed. The host reports a loss to every player, and
+// only the first report counts.
 func ExampleFile_kills() {
 	for rec, err := range dissect.File(evening) {
 		if err != nil {
@@ -59,8 +61,8 @@ func ExampleFile_kills() {
 	// Output: Cady2 loses a ship
 }
 
-// A kill feed from a source of gopacket: here pcapgo reads the file. A
-// pcap.Handle, an afpacket.TPacket or your own source will do as well.
+// This example prints a kill feed from a gopacket source. Here, pcapgo reads
+// the file. A pcap.Handle, an afpacket.TPacket or your own source also works.
 func ExamplePackets() {
 	f, err := os.Open(evening)
 	if err != nil {
@@ -86,7 +88,8 @@ func ExamplePackets() {
 	// 345 packets
 }
 
-// A counted is a gopacket.PacketDataSource of your own: it counts the packets.
+// A counted is a gopacket.PacketDataSource that counts the packets of another
+// one.
 type counted struct {
 	src     gopacket.PacketDataSource
 	packets int
@@ -101,7 +104,7 @@ func (c *counted) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	return data, ci, err
 }
 
-// Opcode counts: retransmissions and fragments do not count.
+// This example counts opcodes, without retransmissions and fragments.
 func ExampleFiles() {
 	counts := map[string]int{}
 	for rec, err := range dissect.Files(dissect.Config{Ports: []uint16{29904}}, evening) {
@@ -126,7 +129,8 @@ func ExampleFiles() {
 	// 170 StateUpdate
 }
 
-// A message is changed and written again, in the dialect in which it was read.
+// This example changes a message and encodes it in the dialect in which it was
+// decoded.
 func ExampleRecord() {
 	for rec, err := range dissect.File(evening) {
 		if err != nil {
@@ -150,7 +154,7 @@ func ExampleRecord() {
 	// 2c 03 00 00 00 05 00 68 65 6c 6c 6f
 }
 
-// The records of a single datagram.
+// This example prints the records of a single datagram.
 func ExamplePipeline_Records() {
 	p := dissect.New(dissect.Config{})
 	datagram := &dissect.Datagram{
@@ -163,8 +167,9 @@ func ExamplePipeline_Records() {
 	// Output: 192.0.2.7:5000 c2s query
 }
 
-// A bot joins a host and says hello. Host and client have neither socket nor
-// clock: a program moves the datagrams of both between them and the network.
+// This example is a bot that joins a host and sends chat. Host and client have
+// neither socket nor clock. A program moves the datagrams of both to and from
+// the network.
 func Example_bot() {
 	address := netip.MustParseAddrPort("192.0.2.7:5000")
 	host := relay.NewHost(relay.Config{Name: "evening", Mission: "Multiplayer.Episode.Mission1.Mission1"})

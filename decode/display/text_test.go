@@ -7,7 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// everything is called by the same name.
+// everything is a Names that gives every object and player the same name.
 type everything string
 
 func (n everything) NameOf(*decode.Field) wire.Untrusted             { return wire.Untrusted(n) }
@@ -40,7 +40,7 @@ func TestTexts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var p Presenter
-			for range 2 { // the second time from what it keeps
+			for range 2 { // the second time, texts come from the cache
 				if got := string(p.AppendBrief([]byte("> "), &test.field, test.names)); got != "> "+test.brief {
 					t.Errorf("brief: got %s, want %s", got, test.brief)
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Every class, with its body laid out as in the protocol reference.
+// events has every class, with its body in the form of the protocol reference.
 var events = []struct {
 	name  string
 	event Event

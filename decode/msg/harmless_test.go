@@ -8,11 +8,12 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// These fields are blank in a copy for strangers. All other numbers are harmless, says
-// their spec: a new one is in this list, or somebody has thought about it.
+// unharmless are the fields that anonymizing replaces. The specs list all other
+// numbers as harmless. A new field fails this test until it is added here or to
+// its spec.
 var unharmless = []string{
-	"FileTransfer.data", // a file of the host's
-	"Script.body",       // of a mod
+	"FileTransfer.data", // contents of a file of the host
+	"Script.body",       // defined by a mod
 	// Events of a class that is not the game's.
 	"AddToRepairList.body", "ChangedTarget.body", "ClientEvent.body", "CollisionEffect.body", "HostEvent.body", "PlayerAnnounce.body",
 	"RepairListPriority.body", "SetPhaserLevel.body", "StartCloaking.body", "StartFiring.body", "StartWarp.body", "StopCloaking.body",

@@ -69,8 +69,9 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// OpenBC's handling of clients' messages where it is not the stock host's, as
-// captures of its server show it, and that of a playable host.
+// This checks how OpenBC's hosts handle clients' messages where they differ
+// from the stock host, as captures of its server show, and how a playable host
+// does.
 func TestOtherHosts(t *testing.T) {
 	openBC := map[decode.Relay]string{
 		decode.RelayForward: "02 03 06 0E 10 14 15 19 1A 1C 29 2A 41",

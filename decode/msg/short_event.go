@@ -9,6 +9,7 @@ import (
 // the object.
 type ShortEvent struct{ Object wire.ObjectID }
 
+// Actor returns the object.
 func (m *ShortEvent) Actor() wire.ObjectID { return m.Object }
 
 // Walk implements [decode.Message].

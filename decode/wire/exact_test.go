@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Every CF16 has its bits again, or those of the same number: the end of a
-// range is the beginning of the next.
+// Packing the number of a CF16 gives its bits again, or the bits of an equal
+// number, since the end of a range is the beginning of the next.
 func TestCF16Of(t *testing.T) {
 	other := 0
 	for n := range 1 << 16 {
@@ -28,8 +28,8 @@ func TestCF16Of(t *testing.T) {
 	}
 }
 
-// Vectors as a sender packs them have the same value again, and mostly the same
-// bits.
+// Packing a vector as a sender packs it gives the same value again, and mostly
+// the same bits.
 func TestVec4Of(t *testing.T) {
 	const all = 20000
 	half, float := 0, 0
@@ -63,9 +63,9 @@ func TestVec4Of(t *testing.T) {
 	}
 }
 
-// FuzzVec4Of packs any bits as a sender might. They have the same value again,
-// but for values beyond those of the game: a direction of -128 with a length
-// below 0, and numbers too large or too small for an f32.
+// FuzzVec4Of packs arbitrary bits. The result has the same value, except for
+// values that the game does not send: a direction of -128 with a negative
+// length, and numbers too large or too small for an f32.
 func FuzzVec4Of(f *testing.F) {
 	f.Add([]byte{127, 0, 0, 0, 0, 0x80, 0x3F})
 	f.Add([]byte{1, 0x80, 0x80, 0xFF, 0xFF, 0x7F, 0x7F})

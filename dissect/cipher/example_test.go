@@ -6,15 +6,16 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 )
 
-// A host's answer to a connection request: from the host (01), one message,
-// which assigns peer id 2 to the client.
+// This example deciphers a host's answer to a connect. It comes from the host
+// (01) and has one message, which gives the client peer id 2.
 func ExampleDecrypt() {
 	wire := []byte{0x01, 0xD7, 0x33, 0x68, 0xC3, 0xBF, 0x76, 0xDB}
 	fmt.Printf("% X\n", cipher.Decrypt(nil, wire))
 	// Output: 01 01 03 06 C0 00 00 02
 }
 
-// To see only the type of the first message, stop after it.
+// This example deciphers a datagram only as far as the type of the first
+// message.
 func ExampleStream() {
 	wire := []byte{0x01, 0xD7, 0x33, 0x68, 0xC3, 0xBF, 0x76, 0xDB}
 	var s cipher.Stream

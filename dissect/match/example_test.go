@@ -10,10 +10,11 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A kill feed for a chat bot: each loss once, when its killer is settled. For a
-// live capture, range over dissect.Read instead of dissect.File.
+// This example is a kill feed for a chat bot. It reports each loss once, when
+// its killer is settled. For a live capture, range over dissect.Read instead of
+// dissect.File.
 func ExampleBuilder() {
-	post := func(line string) { fmt.Println(line) } // to the bot
+	post := func(line string) { fmt.Println(line) } // to the bot's channel
 	feed := match.New(time.Time{})
 	feed.OnKill = func(m *match.Match, k *match.Kill) {
 		if !k.After {
