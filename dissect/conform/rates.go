@@ -155,7 +155,7 @@ func (r *rates) loses(d dissect.Dir) float64 {
 	var all measure.Trials
 	for _, l := range r.line {
 		if l.Dir == d {
-			all.Of, all.Failed = all.Of+int(l.Numbers+l.Sent), all.Failed+int(l.Missing+l.Unanswered)
+			all.Of, all.Failed = all.Of+int(l.Numbers+l.Sent+l.Open), all.Failed+int(l.Missing+l.Unanswered+l.Open)
 		}
 	}
 	return min(1, parts*all.Most())

@@ -14,7 +14,6 @@ type link struct {
 
 	spaces    [2]space
 	gaps      *gaps // nil while there are no gaps
-	answered  int64 // when the latest acknowledged game message was sent
 	rtt       spread
 	slowest   moment // when the message with the longest round trip was sent
 	rates     rates
@@ -142,7 +141,7 @@ func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 	h := &r.Transport
 	c, s := l.class(h)
 	if r.Repeat {
-		if k := keyOf(h); !s.waiting.repeated(k) && !r.Keepalive() && s.acknowledged(k).key == k {
+		if k := keyOf(h); !s.waiting.repeated(k, c.transmissions()) && !r.Keepalive() && s.acknowledged(k).key == k {
 			c.Duplicates++
 		}
 		return // its number was already counted, and an 8-bit number may have wrapped since
@@ -155,7 +154,7 @@ func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 		c.Lost--
 		c.Late++
 	}
-	if s.send(keyOf(h), at) {
+	if s.send(keyOf(h), at, c.transmissions()) {
 		lost.Outstanding++
 	}
 }
@@ -168,8 +167,8 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 		return
 	}
 	c.Acknowledged++
-	if c == &l.Data && sent.at.known {
-		l.answered = max(l.answered, sent.at.ns)
+	if c == &l.Data {
+		l.settled = max(l.settled, sent.nth)
 	}
 	if sent.ambiguous {
 		return
@@ -184,8 +183,12 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 	}
 }
 
-// restart resets the numbers for a new connection.
+// restart resets the numbers for a new connection. Nobody will acknowledge the
+// messages of the old one, also if the other side had ended it long before.
 func (l *link) restart() {
+	now := l.Data.transmissions()
+	l.moot += now - l.settled
+	l.settled = now
 	for i := range l.spaces {
 		l.spaces[i].restart()
 	}
@@ -196,11 +199,10 @@ func (l *link) restart() {
 func (l *link) result(c *conversation, now int64) Link {
 	out := l.Link
 	out.Host, out.Client, out.Player, out.Peer, out.Restarts = c.host, c.client, c.player, c.peer, c.restarts
-	out.Dir = dissect.ToHost
+	out.Dir, out.pending = dissect.ToHost, l.unsettled()
 	if l == &c.links[side(dissect.FromHost)] {
 		out.Dir = dissect.FromHost
 	}
-	out.pending = l.unsettled()
 	out.KeepaliveMean = l.spacing.value()
 	out.RTT = l.rtt.result()
 	if l.slowest.known {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -21,12 +20,13 @@ type Loss struct {
 	Dir    dissect.Dir    `json:"dir" as:"text"`
 
 	Part float64 `json:"loss" digits:"4"`      // estimate, from 0 to 1
-	Most float64 `json:"loss_most" digits:"4"` // upper bound of the estimate for so few messages
+	Most float64 `json:"loss_most" digits:"4"` // upper bound for so few messages, as if all of Open were lost
 
 	Numbers    int64 `json:"numbers"`    // sequence numbers that should have come
 	Missing    int64 `json:"missing"`    // numbers that came only in a retransmission or never, since they were lost before the recording
-	Sent       int64 `json:"sent"`       // messages that came, counted until their first acknowledgement
-	Unanswered int64 `json:"unanswered"` // of these, messages without an acknowledgement: they or the acknowledgement were lost after the recording
+	Sent       int64 `json:"sent"`       // transmissions until the last one whose message was acknowledged, without those of messages already acknowledged
+	Unanswered int64 `json:"unanswered"` // of these, transmissions without an acknowledgement: they or the acknowledgement were lost after the recording
+	Open       int64 `json:"open"`       // retransmissions after these: lost, or the other side had ended the connection
 }
 
 // Losses estimates the loss of both directions of the links, which must be in
@@ -38,7 +38,7 @@ func Losses(links []Link) []Loss {
 		c := &l.Data // OpenBC's clients acknowledge only these
 		all[i] = Loss{
 			Host: l.Host, Client: l.Client, Player: l.Player, Dir: l.Dir, Numbers: max(0, c.Reliable-c.Repeated+c.Lost),
-			Missing: max(0, c.Lost+c.Late-l.overtaken), Sent: max(0, c.Reliable-c.Duplicates-l.pending),
+			Missing: max(0, c.Lost+c.Late-l.overtaken), Sent: max(0, l.settled-l.moot), Open: l.ended(),
 		}
 		all[i].Unanswered = max(0, all[i].Sent-c.Acknowledged)
 	}
@@ -54,7 +54,7 @@ func Losses(links []Link) []Loss {
 			behind = max(0, 1-(1-behind)/answered)
 		}
 		l.Part = 1 - (1-before)*(1-behind)
-		l.Most = max(l.Part, 1-(1-Most(l.Missing, l.Numbers))*(1-Most(l.Unanswered, l.Sent)))
+		l.Most = max(l.Part, 1-(1-Most(l.Missing, l.Numbers))*(1-Most(l.Unanswered+l.Open, l.Sent+l.Open)))
 	}
 	return all
 }
@@ -84,15 +84,25 @@ func (l Loss) String() string {
 }
 
 // unsettled counts the game's messages whose acknowledgement may still come,
-// since no later message has been acknowledged.
+// since no later transmission has been acknowledged.
 func (l *link) unsettled() (n int64) {
 	for i := range l.spaces[1].waiting.ring {
-		if m := &l.spaces[1].waiting.ring[i]; m.key != 0 && packet.Minus(m.at.ns, l.answered) >= 0 {
+		if m := &l.spaces[1].waiting.ring[i]; m.key != 0 && m.nth > l.settled {
 			n++
 		}
 	}
 	return n
 }
+
+// ended counts the retransmissions of game messages after which no transmission
+// of that connection was acknowledged.
+func (l *Link) ended() int64 {
+	return max(0, l.Data.transmissions()-l.settled+l.moot-l.pending)
+}
+
+// transmissions counts the messages of a class, each until its first
+// acknowledgement.
+func (c *Class) transmissions() int64 { return c.Reliable - c.Duplicates }
 
 // maxGaps is how many missing numbers of each link have their time remembered.
 const maxGaps = 256

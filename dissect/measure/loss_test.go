@@ -35,7 +35,8 @@ func TestLossesOnPurpose(t *testing.T) {
 
 // Worked out by hand: of six numbers to the host one never came, one came again after
 // a second, and one was overtaken; of four messages to the client one was sent twice
-// before its acknowledgement, and the last waits for one.
+// before its acknowledgement. The last waits for one, also when it comes again: the
+// client may have left.
 func TestLossEvidence(t *testing.T) {
 	gap := func(seq uint16, n int) dissect.Record {
 		r := data(seq)
@@ -59,6 +60,8 @@ func TestLossEvidence(t *testing.T) {
 	p.ms(3000, fromHost, again(data(1)))
 	p.ms(3010, toHost, ackOf(data(0)), ackOf(data(1)), ackOf(data(2)))
 	p.ms(4000, fromHost, data(3))
+	p.ms(5000, fromHost, again(data(3)))
+	p.ms(6000, fromHost, again(data(3)))
 	for _, l := range Losses(p.Links()) {
 		want := Loss{Numbers: 6, Missing: 2, Sent: 0} // nobody acknowledged them
 		if l.Dir == fromHost {

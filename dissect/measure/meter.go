@@ -58,7 +58,9 @@ type Link struct {
 	Rate Rate // current rate
 
 	overtaken int64 // messages in Late that were overtaken and not retransmitted
-	pending   int64 // messages in Data whose acknowledgement may still come
+	settled   int64 // transmissions in Data until the last one whose message was acknowledged. Later ones prove no loss: the other side may have ended the connection.
+	moot      int64 // transmissions in settled that nobody could acknowledge, since a new connection began
+	pending   int64 // messages after settled that still wait
 }
 
 // A Class counts the reliable messages of a sequence space. A fragment counts

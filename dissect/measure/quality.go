@@ -29,7 +29,7 @@ func (g Grade) String() string { return [...]string{Good: "good", Fair: "fair", 
 const (
 	fairRTT, poorRTT         = 150 * time.Millisecond, 300 * time.Millisecond
 	fairSilence, poorSilence = 3 * time.Second, 10 * time.Second
-	fairShare, poorShare     = 0.03, 0.10 // shares of reliable messages that were resent or lost
+	fairShare, poorShare     = 0.03, 0.10 // shares of reliable messages that were resent for lack of an answer, or lost
 	leastReliable            = 20         // fewest reliable messages for which a share is meaningful
 )
 
@@ -39,11 +39,14 @@ type Quality struct {
 	Player       wire.Untrusted
 	Grade        Grade
 
-	RTT          time.Duration // sum of both directions' medians, 0 if not measured
-	Reliable     int64         // reliable messages, without retransmissions
-	Resent, Lost int64
-	Silence      time.Duration // the client's longest silence
-	SilenceAt    time.Time
+	RTT       time.Duration // sum of both directions' medians, 0 if not measured
+	Reliable  int64         // reliable messages, without retransmissions
+	Resent    int64         // retransmissions, without Acked and Ended
+	Acked     int64         // retransmissions of messages that were acknowledged: OpenBC ignores acknowledgements above 255
+	Ended     int64         // retransmissions after the last answer: the other side had ended the connection, or the line was cut
+	Lost      int64
+	Silence   time.Duration // the client's longest silence
+	SilenceAt time.Time
 }
 
 // Qualities summarises links, which must be in the order of [Meter.Links].
@@ -58,7 +61,9 @@ func Qualities(links []Link) []Quality {
 		q.RTT = packet.Sum(q.RTT, l.RTT.Median)
 		sums := l.Both()
 		q.Reliable += sums.Reliable - sums.Repeated
-		q.Resent += sums.Repeated
+		q.Acked += sums.Duplicates
+		q.Ended += l.ended()
+		q.Resent += max(0, sums.Repeated-sums.Duplicates-l.ended())
 		q.Lost += sums.Lost
 		if l.Dir == dissect.ToHost {
 			q.Silence, q.SilenceAt = l.Silence, l.SilenceAt
@@ -82,6 +87,24 @@ func (q *Quality) judge() {
 	case q.RTT >= fairRTT, q.Silence >= fairSilence, share >= fairShare:
 		q.Grade = Fair
 	}
+}
+
+// String tells the measurements, and those that a grade below Good rests on.
+func (q *Quality) String() string {
+	text := Words(q.RTT, q.Lost, q.Resent)
+	if q.Resent > 0 && q.Reliable > 0 {
+		text += fmt.Sprintf(" (%.0f%%)", 100*float64(q.Resent)/float64(q.Reliable))
+	}
+	if q.Silence >= fairSilence {
+		text += fmt.Sprintf(", silent for %.1f s", q.Silence.Seconds())
+	}
+	if q.Acked > 0 {
+		text += fmt.Sprintf(", %d resent although acknowledged", q.Acked)
+	}
+	if q.Ended > 0 {
+		text += fmt.Sprintf(", %d resent after the last answer", q.Ended)
+	}
+	return text
 }
 
 // Words describes the round trip, losses and retransmissions of a connection.

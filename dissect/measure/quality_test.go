@@ -22,9 +22,12 @@ func TestQualities(t *testing.T) {
 		{"long silence", Link{Silence: 10 * time.Second}, Link{}, Poor},
 		{"silence of the host", Link{}, Link{Silence: 10 * time.Second}, Good},
 		{"few losses", Link{Data: Class{Reliable: 100, Lost: 3}}, Link{}, Fair},
-		{"retransmissions", Link{Data: Class{Reliable: 55, Repeated: 5}}, Link{Control: Class{Reliable: 50}}, Fair},
-		{"many retransmissions", Link{Data: Class{Reliable: 55, Repeated: 5}}, Link{}, Poor},
-		{"too few messages", Link{Data: Class{Reliable: 24, Repeated: 5}}, Link{}, Good},
+		{"retransmissions", Link{Data: Class{Reliable: 55, Repeated: 5}, settled: 55}, Link{Control: Class{Reliable: 50}}, Fair},
+		{"many retransmissions", Link{Data: Class{Reliable: 55, Repeated: 5}, settled: 55}, Link{}, Poor},
+		{"too few messages", Link{Data: Class{Reliable: 24, Repeated: 5}, settled: 24}, Link{}, Good},
+		{"a host that ignores acknowledgements", Link{}, Link{Data: Class{Reliable: 90, Repeated: 40, Duplicates: 40}, settled: 50}, Good},
+		{"a host that has removed the client", Link{Data: Class{Reliable: 90, Repeated: 40}, settled: 40, pending: 10}, Link{}, Good},
+		{"the connection before the host restarted", Link{Data: Class{Reliable: 90, Repeated: 40}, settled: 90, moot: 40}, Link{}, Good},
 	} {
 		test.down.Dir, test.up.Dir = dissect.FromHost, dissect.ToHost
 		got := Qualities([]Link{test.up, test.down})

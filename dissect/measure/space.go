@@ -45,13 +45,13 @@ func (k key) slot(size uint32) uint32 {
 
 // send stores the time of a message that is not a retransmission. It reports
 // whether another message was dropped for it.
-func (s *space) send(k key, at moment) (gaveUp bool) {
+func (s *space) send(k key, at moment, nth int64) (gaveUp bool) {
 	before := s.acknowledged(k)
 	gap, ok := at.since(before.at)
 	// The number has wrapped, so the next acknowledgement may be a repetition for
 	// the old message.
 	ambiguous := s.echoes && before.key == k && ok && gap < int64(echo)
-	return s.waiting.add(k, at, ambiguous)
+	return s.waiting.add(k, at, nth, ambiguous)
 }
 
 // acknowledge returns the message of an acknowledgement, if this is its first
@@ -110,6 +110,7 @@ type message struct {
 	key       key
 	ambiguous bool // it is unknown which transmission an acknowledgement is for
 	at        moment
+	nth       int64  // of the transmissions of its class, the latest one of this message
 	chain     uint16 // 1 + index of the next message in the same slot, or 0 if there is none
 }
 
@@ -128,9 +129,9 @@ func (w *waiting) find(k key) (m *message, ref *uint16) {
 }
 
 // add adds a message. It reports whether the oldest one was dropped.
-func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
+func (w *waiting) add(k key, at moment, nth int64, ambiguous bool) (gaveUp bool) {
 	if m, _ := w.find(k); m != nil { // another message has the same key, since the number has wrapped
-		m.at, m.ambiguous = at, true
+		m.at, m.nth, m.ambiguous = at, nth, true
 		return false
 	}
 	if w.most == 0 {
@@ -150,7 +151,7 @@ func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
 		gaveUp = true
 	}
 	head := &w.heads[k.slot(MaxOutstanding)]
-	w.ring[w.next] = message{key: k, ambiguous: ambiguous, at: at, chain: *head}
+	w.ring[w.next] = message{key: k, ambiguous: ambiguous, at: at, nth: nth, chain: *head}
 	*head = uint16(w.next + 1)
 	w.next = (w.next + 1) % w.most
 	w.alive++
@@ -170,12 +171,12 @@ func (w *waiting) take(k key) (message, bool) {
 	return out, true
 }
 
-// repeated notes that a message was retransmitted, and reports whether it still
-// waits.
-func (w *waiting) repeated(k key) bool {
+// repeated notes the retransmission of a message, and reports whether the
+// message still waits.
+func (w *waiting) repeated(k key, nth int64) bool {
 	m, _ := w.find(k)
 	if m != nil {
-		m.ambiguous = true
+		m.nth, m.ambiguous = nth, true
 	}
 	return m != nil
 }

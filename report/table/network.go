@@ -95,11 +95,7 @@ var gradeStyles = [...]style{measure.Good: green, measure.Fair: yellow, measure.
 func (n *networkTables) verdicts(links []measure.Link) {
 	n.heading("Connections")
 	for _, q := range measure.Qualities(links) {
-		text := measure.Words(q.RTT, q.Lost, q.Resent)
-		if q.Reliable > 0 && q.Resent > 0 {
-			text += fmt.Sprintf(" (%.0f%%)", 100*float64(q.Resent)/float64(q.Reliable))
-		}
-		n.printf("  %s: %s, %s\n", n.label(q.Player, q.Client), n.paint(q.Grade.String(), gradeStyles[q.Grade]), text)
+		n.printf("  %s: %s, %s\n", n.label(q.Player, q.Client), n.paint(q.Grade.String(), gradeStyles[q.Grade]), q.String())
 	}
 }
 

@@ -77,7 +77,7 @@ func TestNetwork(t *testing.T) {
 	// The median of two values is the shorter one. 20 ms is in the range from
 	// 19 to 20 times 2^20 ns, whose middle is 20.45 ms. The longest is 40 ms.
 	want := `Connections
-  \x1b[2J: fair, round trip 20 ms, 1 lost, 1 resent (33%)
+  \x1b[2J: fair, round trip 20 ms, 1 lost, 1 resent (33%), silent for 5.0 s
 
 Worst moments (UTC, and since the first frame)
   03:04:05  00:00:01  host -> \x1b[2J  silent for 1220 ms
@@ -207,7 +207,7 @@ func TestNetworkBlocks(t *testing.T) {
 		}
 		got := out.String()
 		for _, want := range []string{
-			"Connections\n  Kirk: fair, round trip 20 ms, 1 lost, 1 resent (33%)\n", "\nKirk, 192.168.0.10:22102\n                 → host  host →\n",
+			"Connections\n  Kirk: fair, round trip 20 ms, 1 lost, 1 resent (33%), silent for 5.0 s\n", "\nKirk, 192.168.0.10:22102\n                 → host  host →\n",
 			"\n datagrams            8       2\n", "\n most ms          40.00       -\n", "\n         ship   ", "\n → host  long ",
 		} {
 			if !strings.Contains(got, want) {

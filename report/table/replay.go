@@ -182,7 +182,7 @@ func (t *replayTables) causes() {
 
 // line writes the estimated loss on the connection to each client.
 func (p *page) line(list []measure.Loss) {
-	all := columnsOf([]string{"line", "loss", "at most", "numbers missing", "transmissions unanswered"}, nil, 1)
+	all := columnsOf([]string{"line", "loss", "at most", "numbers missing", "transmissions unanswered", "after the last answer"}, nil, 1)
 	for i := range list {
 		l := &list[i]
 		who := l.Client.String()
@@ -190,7 +190,7 @@ func (p *page) line(list []measure.Loss) {
 			who = p.brief(l.Player, linkPlayerWidth)
 		}
 		part := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
-		addRow(all, report.Way(l.Dir, who, p.o.ASCII), part(l.Part), part(l.Most), fmt.Sprintf("%d of %d", l.Missing, l.Numbers), fmt.Sprintf("%d of %d", l.Unanswered, l.Sent))
+		addRow(all, report.Way(l.Dir, who, p.o.ASCII), part(l.Part), part(l.Most), fmt.Sprintf("%d of %d", l.Missing, l.Numbers), fmt.Sprintf("%d of %d", l.Unanswered, l.Sent), count(l.Open))
 	}
 	if len(list) > 0 {
 		p.printf("\n")
