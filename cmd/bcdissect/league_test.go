@@ -12,16 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// shifted writes a copy of a capture with another time and other addresses. The
-// capture is a little-endian pcap file with Ethernet and IPv4. The IP checksums
-// become wrong, but they are not checked.
+// shifted writes a copy of a capture with another time, other addresses, and
+// other names of the players, which are Bot0, Bot1 and so on. The capture is a
+// little-endian pcap file with Ethernet and IPv4. The IP checksums become wrong,
+// but they are not checked.
 func shifted(tb testing.TB, capture []byte, name string, n int) {
 	tb.Helper()
 	out := bytes.Clone(capture)
 	const header, head = 24, 16
+	letter := byte('a' + n%20)
+	var clear, again []byte
 	for at := header; at+head < len(out); {
 		binary.LittleEndian.PutUint32(out[at:], binary.LittleEndian.Uint32(out[at:])+uint32(n)*3600)
 		frame := out[at+head : at+head+int(binary.LittleEndian.Uint32(out[at+8:]))]
@@ -29,6 +33,13 @@ func shifted(tb testing.TB, capture []byte, name string, n int) {
 			frame[a+1], frame[a+2] = byte(n), byte(n>>8)
 		}
 		frame[40], frame[41] = 0, 0 // the checksum of UDP, which has the addresses
+		if payload := frame[42:]; len(payload) > 1 && payload[0] != '\\' {
+			clear = cipher.Decrypt(clear[:0], payload)
+			clear = bytes.ReplaceAll(clear, []byte("Bot"), []byte{'B', letter, 't'})
+			clear = bytes.ReplaceAll(clear, []byte("B\x00o\x00t"), []byte{'B', 0, letter, 0, 't'})
+			again = cipher.Encrypt(again[:0], clear)
+			copy(payload, again)
+		}
 		at += head + len(frame)
 	}
 	if err := os.WriteFile(name, out, 0o600); err != nil {

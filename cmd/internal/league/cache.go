@@ -27,12 +27,12 @@ import (
 const layout = 1
 
 // A cache stores what was read from the files in a folder. It is a file of
-// lines, each a JSON object. The file is always replaced as a whole.
+// lines, each a JSON object. Runs append what they have read, and replace the
+// file if it has data that is no longer needed.
 type cache struct {
 	dir     string // empty to store nothing
 	files   map[string]*known
 	entries map[string]*entry
-	changed bool
 	saved   time.Time
 }
 
@@ -44,7 +44,7 @@ type known struct {
 	Print string // hash of the beginning and the end
 	Part  *dissect.Part
 
-	used bool
+	used, stored bool
 }
 
 // An entry is the data that was read from a recording.
@@ -54,8 +54,8 @@ type entry struct {
 	Damaged bool
 	Failed  bool
 
-	line []byte // line in the cache
-	used bool
+	line         []byte // line in the cache
+	used, stored bool
 }
 
 // A line is a line in the cache.
@@ -103,23 +103,30 @@ func (c *cache) load() {
 	}
 	defer func() { _ = f.Close() }() // it was opened only for reading
 	r := bufio.NewReaderSize(f, 1<<16)
-	for n := 0; ; n++ {
+	if text, err := r.ReadString('\n'); err != nil || text != header() {
+		return
+	}
+	for {
 		text, err := r.ReadBytes('\n')
 		if err != nil {
 			return // an incomplete last line is ignored
 		}
 		if key, ok := keyOf(text); ok {
-			c.entries[key] = &entry{line: text}
+			c.entries[key] = &entry{line: text, stored: true}
 			continue
 		}
-		var l line
-		if json.Unmarshal(text, &l) != nil || n == 0 && l.Version != version() {
-			return
-		}
-		if l.File != nil && l.File.Part != nil {
+		var l line // empty, or incomplete if a run was killed
+		if json.Unmarshal(text, &l) == nil && l.File != nil && l.File.Part != nil {
+			l.File.stored = true
 			c.files[l.Name] = l.File
 		}
 	}
+}
+
+// header returns the first line of the cache.
+func header() string {
+	b, _ := json.Marshal(&line{Version: version()}) // cannot fail for a string
+	return string(b) + "\n"
 }
 
 // keyOf returns the key in an entry's line without parsing the rest.
@@ -139,7 +146,7 @@ func (c *cache) find(key string) *entry {
 	if json.Unmarshal(e.line, &l) != nil || l.Entry == nil {
 		return nil
 	}
-	l.Entry.line, l.Entry.used = e.line, true
+	l.Entry.line, l.Entry.used, l.Entry.stored = e.line, true, e.stored
 	c.entries[key] = l.Entry
 	return l.Entry
 }
@@ -151,42 +158,26 @@ func (c *cache) add(key string, e *entry) *entry {
 		return e // it has a number that JSON does not support
 	}
 	c.entries[key] = &entry{line: append(text, '\n')}
-	c.changed = true
 	if found := c.find(key); found != nil {
 		return found
 	}
 	return e
 }
 
-// save writes the entries that were used, if they differ from those loaded. If
-// all is set, it also keeps the other entries.
+// save stores what is not in the file yet. If all is not set, it removes what
+// was not used.
 func (c *cache) save(all bool) error {
 	c.saved = time.Now()
-	for _, f := range c.files {
-		c.changed = c.changed || !all && !f.used
-	}
-	for _, e := range c.entries {
-		c.changed = c.changed || !all && !e.used
-	}
-	if c.dir == "" || !c.changed {
+	if c.dir == "" {
 		return nil
 	}
-	var b bytes.Buffer
-	w := json.NewEncoder(&b)
-	_ = w.Encode(&line{Version: version()}) // a buffer never returns an error
-	for name, f := range c.files {
-		if all || f.used {
-			if err := w.Encode(&line{Name: name, File: f}); err != nil {
-				return err
-			}
+	if all || !c.unused() {
+		if done, err := c.append(); done || err != nil {
+			return err
 		}
 	}
-	for _, e := range c.entries {
-		if all || e.used {
-			_, _ = b.Write(e.line)
-		}
-	}
-	c.changed = all                                            // entries that were not used are still to be removed
+	b := bytes.NewBufferString(header())
+	c.encode(b, func(used, _ bool) bool { return all || used })
 	left, _ := filepath.Glob(filepath.Join(c.dir, ".draft-*")) // drafts of runs that were killed
 	for _, name := range left {
 		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour {
@@ -194,6 +185,59 @@ func (c *cache) save(all bool) error {
 		}
 	}
 	return replaceFile(c.dir, c.path(), b.Bytes(), 0o600)
+}
+
+// unused reports whether the file has data that was not used.
+func (c *cache) unused() bool {
+	for _, f := range c.files {
+		if !f.used {
+			return true
+		}
+	}
+	for _, e := range c.entries {
+		if !e.used {
+			return true
+		}
+	}
+	return false
+}
+
+// encode writes the lines of the files and recordings that are wanted, and
+// notes that the file has them.
+func (c *cache) encode(b *bytes.Buffer, wanted func(used, stored bool) bool) {
+	w := json.NewEncoder(b)
+	for name, f := range c.files {
+		if wanted(f.used, f.stored) {
+			_ = w.Encode(&line{Name: name, File: f}) // a buffer never returns an error, and these values can be encoded
+			f.stored = true
+		}
+	}
+	for _, e := range c.entries {
+		if wanted(e.used, e.stored) {
+			_, _ = b.Write(e.line)
+			e.stored = true
+		}
+	}
+}
+
+// append appends what is not in the file. It returns false if there is no file
+// of this version.
+func (c *cache) append() (done bool, err error) {
+	f, err := os.OpenFile(c.path(), os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return false, nil //nolint:nilerr // the file is written anew, which returns the error if that fails too
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	first := make([]byte, len(header()))
+	if _, err := io.ReadFull(f, first); err != nil || string(first) != header() {
+		return false, nil //nolint:nilerr // as above
+	}
+	b := bytes.NewBufferString("\n") // ends the incomplete line of a run that was killed
+	c.encode(b, func(_, stored bool) bool { return !stored })
+	if b.Len() > 1 {
+		_, err = f.Write(b.Bytes())
+	}
+	return true, err
 }
 
 // look returns the known properties of a file if its beginning and end have not
@@ -209,7 +253,7 @@ func (c *cache) look(name, path string, info fs.FileInfo) (*known, error) {
 		return old, nil
 	}
 	now.used = true
-	c.files[name], c.changed = &now, true
+	c.files[name] = &now
 	return &now, nil
 }
 

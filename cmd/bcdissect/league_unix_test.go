@@ -1,0 +1,117 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// TestLeagueSeason makes the site of a season of 50 matches, or 1,000 in the
+// long form. Then one more comes on each of three evenings. The test kills a run of the
+// second one. Each time, the site equals a site that a run without a cache made. A
+// run without a new recording writes nothing. The test prints the processor time.
+func TestLeagueSeason(t *testing.T) {
+	fixtures.System(t)
+	n := 50
+	if os.Getenv("BCDISSECT_LONG") != "" {
+		n = 1000
+	}
+	capture := fixtures.Read(t, "captures/networked_battle.pcap")
+	dir, out, cache := t.TempDir(), filepath.Join(t.TempDir(), "site"), t.TempDir()
+	add := func(i int) string {
+		name := filepath.Join(dir, fmt.Sprintf("e%04d.pcap", i))
+		shifted(t, capture, name, i)
+		return name
+	}
+	for i := range n {
+		add(i)
+	}
+	run := func(step, want string) (took time.Duration) {
+		t.Helper()
+		cmd := runLeague(cache, dir, "-o", out)
+		said, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(said), want) {
+			t.Fatalf("%s: %v, %q, not %q", step, err, said, want)
+		}
+		if most := peakMemory(cmd.ProcessState); most > 150<<20 {
+			t.Errorf("%s takes %d bytes of memory", step, most)
+		}
+		took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		t.Logf("%s: %v of processor time", step, took)
+		return took
+	}
+	like := func(step string) {
+		t.Helper()
+		fresh := filepath.Join(t.TempDir(), "fresh")
+		if said, err := runLeague(t.TempDir(), dir, "-o", fresh).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", step, err, said)
+		}
+		sites(t, fresh, out)
+	}
+	run("all", fmt.Sprintf("%d matches, %d players; %d recordings read, 0 known", n, 60, n))
+	before := writtenAt(t, out)
+	run("nothing new", fmt.Sprintf("0 recordings read, %d known", n))
+	if after := writtenAt(t, out); !maps.Equal(before, after) {
+		t.Error("a run without a new recording writes files")
+	}
+
+	name := add(n)
+	run("one more", fmt.Sprintf("1 recording read, %d known", n))
+	changed := 0
+	for file, when := range writtenAt(t, out) {
+		if strings.HasPrefix(file, "match") && before[file] != when && before[file] != (time.Time{}) {
+			changed++
+		}
+	}
+	if changed > 1 {
+		t.Errorf("one match more changes the pages of %d others", changed)
+	}
+	like("one more")
+
+	add(n + 1)
+	cmd := runLeague(cache, dir, "-o", out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Duration(n) * 100 * time.Microsecond)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // the files tell
+	add(n + 2)
+	run("two more, after a kill", fmt.Sprintf("%d matches", n+3))
+	like("after a kill")
+
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	run("one less", fmt.Sprintf("0 recordings read, %d known", n+2))
+	like("one less")
+}
+
+// writtenAt returns the time at which each file of a folder was written.
+func writtenAt(t *testing.T, dir string) map[string]time.Time {
+	t.Helper()
+	all := map[string]time.Time{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if rel, e := filepath.Rel(dir, path); err == nil && e == nil {
+			all[filepath.ToSlash(rel)] = info.ModTime()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
