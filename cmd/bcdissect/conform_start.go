@@ -198,8 +198,8 @@ func (l *starting) end() {
 	server := l.server
 	l.server = nil
 	l.mu.Unlock()
-	if server != nil {
-		server.End()
+	if server != nil && !server.End() {
+		cli.Say(l.s.Err, "the server: some of its processes can't be ended, such as those of another user; end them yourself")
 	}
 }
 

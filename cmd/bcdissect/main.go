@@ -14,9 +14,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/launch"
 )
 
 func main() {
+	launch.Supervise()
 	collectLater()
 	// Without this, cobra would say after a double click that this is a command
 	// line tool, and wait. The page for players opens instead.

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 	"unsafe"
@@ -16,30 +17,74 @@ type group struct {
 	id  uint32 // ID of the console's process group
 }
 
-// shell returns a command that leads a process group. Ctrl-C on the console
-// does not interrupt it.
-func shell(command string) *exec.Cmd {
-	cmd := exec.Command("cmd")
-	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd /D /S /C "` + command + `"`, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
-	return cmd
+// Supervise does nothing: only Linux has a supervisor.
+func Supervise() {}
+
+// begin starts a command. Ctrl-C on the console does not interrupt it. The
+// command is suspended until it is in the job, so that it starts no process
+// outside.
+func begin(command string, output *os.File) (cmd *exec.Cmd, g group, err error) {
+	cmd = exec.Command("cmd")
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		CmdLine: `cmd /D /S /C "` + command + `"`, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED,
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, g, err
+	}
+	g.id = uint32(cmd.Process.Pid)
+	if err = g.enclose(); err == nil {
+		err = resume(g.id)
+	}
+	if err != nil {
+		_ = cmd.Process.Kill() // err is returned
+		_ = cmd.Wait()         // it was killed
+	}
+	return cmd, g, err
 }
 
-func groupOf(cmd *exec.Cmd) (g group, err error) {
-	g.id = uint32(cmd.Process.Pid)
+// enclose puts the shell into a new job.
+func (g *group) enclose() (err error) {
 	if g.job, err = windows.CreateJobObject(nil, nil); err != nil {
-		return g, err
+		return err
 	}
 	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE}}
 	if _, err = windows.SetInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))); err != nil {
-		return g, err
+		return err
 	}
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, g.id)
 	if err != nil {
-		return g, err
+		return err
 	}
 	defer func() { _ = windows.CloseHandle(process) }() // cannot fail, since the handle is valid
-	return g, windows.AssignProcessToJobObject(g.job, process)
+	return windows.AssignProcessToJobObject(g.job, process)
 }
+
+// resume resumes a process that was created suspended, and thus has one thread.
+func resume(process uint32) error {
+	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = windows.CloseHandle(all) }() // cannot fail, since the handle is valid
+	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
+	for err = windows.Thread32First(all, &entry); err == nil; err = windows.Thread32Next(all, &entry) {
+		if entry.OwnerProcessID != process {
+			continue
+		}
+		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = windows.CloseHandle(thread) }() // cannot fail, since the handle is valid
+		_, err = windows.ResumeThread(thread)
+		return err
+	}
+	return err
+}
+
+// how describes how the shell ended.
+func (group) how(shell *os.ProcessState) string { return shell.String() }
 
 // runs reports whether the job still has a process. The shell waits for the
 // programs that it starts, but they can start others that run longer.

@@ -24,13 +24,15 @@ const (
 	lines = 8       // lines of it that are shown
 )
 
-// A Server is a running command and all processes that it has started.
-// Processes that leave its process group, as daemons do, are not included.
+// A Server is a running command and all processes that it has started, even
+// daemons. On systems other than Linux and Windows, processes that leave its
+// process group are not included.
 type Server struct {
 	cmd    *exec.Cmd
 	group  group
 	output *os.File
-	ended  chan struct{} // closed when the shell has ended
+	ended  chan struct{} // closed when the shell has ended, on Linux when all processes have
+	how    string        // how the shell ended, once ended is closed
 	heard  chan struct{} // closed at the end of the output
 	soft   time.Duration // time that the server may take to end when it is asked to
 
@@ -45,15 +47,9 @@ func Start(command string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cmd: shell(command), output: r, ended: make(chan struct{}), heard: make(chan struct{}), soft: softly}
-	s.cmd.Stdout, s.cmd.Stderr = w, w
-	err = s.cmd.Start()
+	s := &Server{output: r, ended: make(chan struct{}), heard: make(chan struct{}), soft: softly}
+	s.cmd, s.group, err = begin(command, w)
 	_ = w.Close() // the command has its own handle
-	if err == nil {
-		if s.group, err = groupOf(s.cmd); err != nil {
-			_ = s.cmd.Process.Kill() // err is returned
-		}
-	}
 	if err != nil {
 		_ = r.Close() // it has no data
 		return nil, err
@@ -65,6 +61,7 @@ func Start(command string) (*Server, error) {
 	go func() {
 		defer cli.Guard()
 		_ = s.cmd.Wait() // the process state has the result
+		s.how = s.group.how(s.cmd.ProcessState)
 		close(s.ended)
 	}()
 	return s, nil
@@ -117,23 +114,27 @@ func (s *Server) Ended() (how string, ended bool) {
 	if s.group.runs() {
 		return "", false
 	}
-	return s.cmd.ProcessState.String(), true
+	return s.how, true
 }
 
 // End asks the server to end. After three seconds it kills the remaining
-// processes.
-func (s *Server) End() {
+// processes. It returns false if some cannot be killed, such as those of another
+// user.
+func (s *Server) End() bool {
 	s.group.ask()
-	if !s.within(s.soft) {
-		s.Kill()
-	}
-	_ = s.output.Close() // a daemon may still have the other end open
+	ended := s.within(s.soft) || s.Kill()
+	_ = s.output.Close() // a process may still have the other end open
+	return ended
 }
 
-// Kill kills all processes.
-func (s *Server) Kill() {
+// Kill kills all processes. It returns false if some cannot be killed.
+func (s *Server) Kill() bool {
 	s.group.kill()
-	s.within(surely)
+	if s.within(surely) {
+		return true
+	}
+	_ = s.cmd.Process.Kill() // it may have ended
+	return false
 }
 
 // within waits until all processes have ended. It returns false after the time
