@@ -127,3 +127,52 @@ func TestLostLeave(t *testing.T) {
 		t.Errorf("%s is %s: %s %v", res.Case.ID, res.Verdict, res.Why, res.Came)
 	}
 }
+
+// A host that counts to 255 and then removes the player without a message, as OpenBC does: X-6 fails if there is time
+// to see that, and otherwise it doesn't claim that players stay.
+func TestShortGames(t *testing.T) {
+	all := allFaults()
+	ft := all[slices.IndexFunc(all, func(ft fault) bool { return ft.name == "numbers of eight bits" })]
+	const tries = 16 * time.Second
+	over := map[netip.AddrPort]time.Time{} // when the clients were first sent a number over 255
+	counts := ft.out
+	ft.out = func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
+		if m.HasSeq && m.Seq > 255 && over[at].IsZero() {
+			over[at] = f.w.now
+		}
+		return counts(f, at, p, m)
+	}
+	removed := func(w *world, at netip.AddrPort) bool { return !over[at].IsZero() && w.now.Sub(over[at]) > tries }
+	for _, slow := range []bool{true, false} {
+		clear(over)
+		w := ft.world()
+		in, out := w.in, w.out
+		w.in = func(now time.Time, from netip.AddrPort, d []byte) [][]byte {
+			if removed(w, from) {
+				return nil
+			}
+			return in(now, from, d)
+		}
+		w.out = func(now time.Time, to netip.AddrPort, d []byte) [][]byte {
+			if removed(w, to) {
+				return nil
+			}
+			return out(now, to, d)
+		}
+		o := optionsOf(Stock, 3, "T-10", "X-6", "R-2C")
+		o.Slow = slow
+		rep, err := Run(w, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]Verdict{"T-10": Fail, "R-2C": Pass, "X-6": Skip}
+		if slow {
+			want["X-6"] = Fail
+		}
+		for _, res := range rep.Results {
+			if res.Verdict != want[res.Case.ID] {
+				t.Errorf("slow %v: %s is %s, want %s: %s %v", slow, res.Case.ID, res.Verdict, want[res.Case.ID], res.Why, res.Came)
+			}
+		}
+	}
+}

@@ -78,6 +78,7 @@ type runner struct {
 	mute    bool // the host answers no queries
 	shutOut int  // number of consecutive failed connects
 	counts  bool // the host has passed T-10, so it counts beyond 255
+	short   bool // the host was seen to count to 255 and no further
 	joins   int  // number of joins of clients that send nothing unusual
 	spoiled int  // number of these with signs of a network that loses or delays datagrams
 	entered bool // a client has been let in

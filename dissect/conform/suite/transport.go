@@ -341,11 +341,35 @@ func (r *recital) String() string {
 	return fmt.Sprintf("%d of %d lines came, the highest number is %d", r.came, r.said, r.highest)
 }
 
+// stay waits until the host removes a client that stays from case to case, for
+// A host may do that without a message. It then answers the client no more,
+// though the client repeats what it says.
+func (t *T) stay(most time.Duration) {
+	if t.until(most, t.r.notice) {
+		return
+	}
+	for _, c := range t.p {
+		if acked := t.acks(c).answer; !acked() && !acked() && t.r.alive() && !t.r.notice() {
+			t.r.expelled[c] = true
+			t.r.putOut = append(t.r.putOut, note{fmt.Sprintf("frame %d: %s was removed without a message: the host goes on, but no longer answers this client", c.frame, c.name), []int{c.frame}})
+		}
+	}
+}
+
+// untilRemoved is how long to wait until a host that counts to 255 removes a
+// client, because it knows no later acknowledgement. OpenBC sends a message again
+// 8 times, with 2 s between.
+const untilRemoved = 30 * time.Second
+
 func beyond255(t *T) {
 	const each, enough, last = 10, 300, 255
 	r := t.recite(each, func(r *recital) bool { return r.said >= enough })
 	if t.r.counts = r.highest > last && r.sorted && r.came == r.said; t.r.counts {
 		return
+	}
+	t.r.short = r.highest <= last
+	if t.r.short && t.r.o.Slow {
+		t.stay(untilRemoved)
 	}
 	t.dismiss() // a host that cannot count further may remove them
 	t.prove(r.came < r.said || r.highest > last, "numbers beyond 255", r.String())
