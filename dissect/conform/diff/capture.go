@@ -150,6 +150,10 @@ func (c *Capture) Record(r *dissect.Record) error {
 	if r.Client != "" {
 		at.Name = r.Client
 	}
+	if r.DoubleOf != 0 && r.Kind != dissect.KindMessage { // message looks at those, since acknowledgements and keepalives have counts of their own
+		c.Repeats++
+		return nil
+	}
 	it := item{kind: r.Kind, time: packet.Nanos(r.Datagram.Time), frame: frameOf(r.Datagram.Number), part: uint16(min(r.Part, 1<<16-1))}
 	if it.since = it.frame; len(r.Pieces) > 0 {
 		it.since = frameOf(slices.Min(r.Pieces))

@@ -83,3 +83,17 @@ func TestShuffled(t *testing.T) {
 		}
 	}
 }
+
+// What the network doubled is no difference, whatever it is: a query of a server browser, a message, or bytes that are
+// none. The copies come right after the originals.
+func TestDoubled(t *testing.T) {
+	for _, name := range []string{"gamespy.pcap", "stock_client.pcap", "networked_battle.pcap", "no_identity.pcap"} {
+		all := frames(t, name)
+		a, b := New()
+		push(t, all, a)
+		push(t, shuffled(all, 1, 0, 0.5, time.Millisecond), b)
+		if r := Compare(a, b, Options{}); !r.Equal() || b.Repeats < len(all)/4 {
+			t.Errorf("%s: %d only in B of %d frames, %d repeated", name, r.Count(OnlyB), len(all), b.Repeats)
+		}
+	}
+}
