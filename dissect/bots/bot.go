@@ -50,14 +50,15 @@ type bot struct {
 	openBC bool // dialect of the next session
 	steps  func() (Step, bool)
 
-	state  state
-	since  time.Time // when the state began
-	until  time.Time // when the next step may begin
-	again  time.Time // while offline: when it joins again after its removal, zero for never. While leaving: when it repeats its leave.
-	done   bool      // it has no more steps
-	client *relay.Client
-	local  netip.AddrPort
-	heard  time.Time // time of the host's last datagram
+	state   state
+	since   time.Time // when the state began
+	settled time.Time // when the host had last acknowledged all that the bot sent
+	until   time.Time // when the next step may begin
+	again   time.Time // while offline: when it joins again after its removal, zero for never. While leaving: when it repeats its leave.
+	done    bool      // it has no more steps
+	client  *relay.Client
+	local   netip.AddrPort
+	heard   time.Time // time of the host's last datagram
 
 	craft   *craft
 	flown   int                       // number of ships in this session
@@ -147,6 +148,9 @@ func (b *bot) acts(now time.Time) error {
 
 // watches checks whether the bot has joined, or must leave.
 func (b *bot) watches(now time.Time) {
+	if b.client.Idle() {
+		b.settled = now
+	}
 	gone := b.client.Phase == relay.ClientGone || b.client.Err != nil
 	switch {
 	case b.state == joining && b.client.Phase == relay.ClientPlaying:
@@ -218,6 +222,9 @@ func (b *bot) does(now time.Time, s Step) error {
 func (b *bot) leaves(now time.Time) {
 	if b.state == playing {
 		b.counts.Leaves++
+	}
+	if !b.client.Idle() {
+		b.run.abandons(b)
 	}
 	b.loses()
 	b.client.Leave(now)

@@ -472,11 +472,13 @@ func TestMissingLines(t *testing.T) {
 	r.hears(say(3, "aye"), spock, "aye")
 	spock.since, sulu.state = began.Add(4*time.Second), playing
 	say(4, "last")
+	kirk.settled = began.Add(3500 * time.Millisecond)
+	r.abandons(kirk)
 	for i := range r.lines {
 		r.misses(&r.lines[i])
 	}
 	// Spock came again after 4 s, so that "lost" is not expected of him.
-	want := []Missing{{"Sulu", "Kirk", 1, 1, "aye"}, {"Spock", "Kirk", 4, 4, "last"}, {"Sulu", "Kirk", 4, 4, "last"}}
+	want := []Missing{{"Sulu", "Kirk", 1, 1, "aye", false}, {"Spock", "Kirk", 4, 4, "last", true}, {"Sulu", "Kirk", 4, 4, "last", true}}
 	if !reflect.DeepEqual(r.missing, want) || spock.counts.LinesMissing != 1 || sulu.counts.LinesMissing != 2 || kirk.counts.LinesMissing != 0 {
 		t.Errorf("got %+v, want %+v", r.missing, want)
 	}

@@ -29,6 +29,9 @@ type Missing struct {
 	Line    int     `json:"line"`    // number of the line among its author's lines, from 1
 	Seconds float64 `json:"seconds"` // when it was sent, since the start
 	Text    string  `json:"text"`
+	// The author left before the host had acknowledged the line, so that it may
+	// never have come to the host.
+	AuthorLeft bool `json:"author_left,omitempty"`
 }
 
 // A Player describes the quality of the game for one bot.
@@ -190,6 +193,7 @@ type line struct {
 	at    time.Time
 	to    uint32 // bit set of the bots that were in the game
 	since [MostBots]time.Time
+	left  bool // as in Missing.AuthorLeft
 }
 
 // Times for lines that may still come.
@@ -215,6 +219,16 @@ func (r *run) says(now time.Time, from *bot, text string) {
 	r.lines = append(r.lines, l)
 }
 
+// abandons records that a bot leaves, and which of its lines the host has not
+// acknowledged.
+func (r *run) abandons(b *bot) {
+	for i := range r.lines {
+		if l := &r.lines[i]; l.from == b && !l.at.Before(b.settled) {
+			l.left = true
+		}
+	}
+}
+
 // hears records that a bot receives a line. If several have the same text, it
 // is the first one that the bot has not received.
 func (r *run) hears(now time.Time, b *bot, text string) {
@@ -238,7 +252,7 @@ func (r *run) misses(l *line) {
 		if l.to>>i&1 != 0 && b.state == playing && b.since.Equal(l.since[i]) {
 			b.counts.LinesMissing++
 			if len(r.missing) < mostMissing {
-				r.missing = append(r.missing, Missing{b.name, l.from.name, l.n, l.at.Sub(r.began).Seconds(), l.text})
+				r.missing = append(r.missing, Missing{b.name, l.from.name, l.n, l.at.Sub(r.began).Seconds(), l.text, l.left})
 			}
 		}
 	}

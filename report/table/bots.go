@@ -62,6 +62,9 @@ func Bots(w io.Writer, r *bots.Report, o Options) error {
 			break
 		}
 		p.printf("%s never saw line %d of %s, said after %.1f s: %s\n", report.Escape(m.Player), m.Line, report.Escape(m.From), m.Seconds, report.Escape(m.Text))
+		if m.AuthorLeft {
+			p.printf("  %s left before the host acknowledged it\n", report.Escape(m.From))
+		}
 	}
 	if r.Stopped {
 		p.printf("\ninterrupted: the bots left early\n")

@@ -14,7 +14,7 @@ func TestBots(t *testing.T) {
 		Lines: 3, LinesSeen: 5, LinesMissing: 1, ChatTime: bots.Times{N: 5, Median: 40, P95: 1050.25, Max: 1100},
 		Updates: 200, UpdatesSeen: 90, UpdatesMissing: 10, HostUpdates: 4, Gap: bots.Times{N: 94, Median: 100, P95: 200, Max: 350}, Resent: 7,
 	}
-	r := &bots.Report{Host: "127.0.0.1:22101", Seed: 7, Seconds: 20.04, Stopped: true, Players: []bots.Player{one, {Name: "Bot2", Dialect: "openbc"}}, All: one, Missing: []bots.Missing{{Player: "Kirk", From: "Bot2", Line: 3, Seconds: 12.44, Text: "Fire\x1b"}}}
+	r := &bots.Report{Host: "127.0.0.1:22101", Seed: 7, Seconds: 20.04, Stopped: true, Players: []bots.Player{one, {Name: "Bot2", Dialect: "openbc"}}, All: one, Missing: []bots.Missing{{Player: "Kirk", From: "Bot2", Line: 3, Seconds: 12.44, Text: "Fire\x1b"}, {Player: "Kirk", From: "Bot2", Line: 4, Seconds: 13, Text: "bye", AuthorLeft: true}}}
 	r.All.Name, r.All.Dialect, r.All.Reason = "all", "mixed", ""
 	var b strings.Builder
 	if err := Bots(&b, r, Options{}); err != nil {
@@ -41,6 +41,8 @@ func TestBots(t *testing.T) {
  all            200    90       10  10.00%           4          100.0   200.0       350.0       7
 
 Kirk never saw line 3 of Bot2, said after 12.4 s: Fire\x1b
+Kirk never saw line 4 of Bot2, said after 13.0 s: bye
+  Bot2 left before the host acknowledged it
 
 interrupted: the bots left early
 `
