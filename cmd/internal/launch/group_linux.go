@@ -74,8 +74,14 @@ func (g group) how(supervisor *os.ProcessState) string {
 // runs reports whether processes outlive the supervisor, which none does.
 func (g group) runs() bool { return false }
 
-// If an order cannot be given, the supervisor has already ended.
-func (g group) ask()  { _, _ = g.orders.Write([]byte{'\n'}) }
+// ask asks all processes to end. If that is impossible, the supervisor has
+// already ended.
+func (g group) ask() bool {
+	_, err := g.orders.Write([]byte{'\n'})
+	return err == nil
+}
+
+// If the orders are closed, the supervisor has already ended.
 func (g group) kill() { _ = g.orders.Close() }
 
 // Supervise supervises a command if this process was started for that, and then

@@ -35,5 +35,5 @@ func (group) how(shell *os.ProcessState) string { return shell.String() }
 func (g group) runs() bool { return syscall.Kill(-g.id, 0) == nil }
 
 // If a signal cannot be sent, the group has already ended.
-func (g group) ask()  { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
-func (g group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
+func (g group) ask() bool { return syscall.Kill(-g.id, syscall.SIGTERM) == nil }
+func (g group) kill()     { _ = syscall.Kill(-g.id, syscall.SIGKILL) }

@@ -98,6 +98,11 @@ func (g group) runs() bool {
 	return err == nil && info.ActiveProcesses > 0
 }
 
-// If a call fails, the processes have already ended or have no console.
-func (g group) ask()  { _ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.id) }
+// ask asks the processes to end. It reports false without a console, such as in
+// a service.
+func (g group) ask() bool {
+	return windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.id) == nil
+}
+
+// If the job cannot be terminated, its processes have already ended.
 func (g group) kill() { _ = windows.TerminateJobObject(g.job, 1) }

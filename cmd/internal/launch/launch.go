@@ -34,6 +34,7 @@ type Server struct {
 	ended  chan struct{} // closed when the shell has ended, on Linux when all processes have
 	how    string        // how the shell ended, once ended is closed
 	heard  chan struct{} // closed at the end of the output
+	asked  bool          // the server could be asked to end
 	soft   time.Duration // time that the server may take to end when it is asked to
 
 	mu   sync.Mutex
@@ -117,12 +118,12 @@ func (s *Server) Ended() (how string, ended bool) {
 	return s.how, true
 }
 
-// End asks the server to end. After three seconds it kills the remaining
-// processes. It returns false if some cannot be killed, such as those of another
+// End asks the server to end. After three seconds, or if nobody can be asked, it
+// kills the remaining processes. It returns false if some cannot be killed, such as those of another
 // user.
 func (s *Server) End() bool {
-	s.group.ask()
-	ended := s.within(s.soft) || s.Kill()
+	s.asked = s.group.ask()
+	ended := s.asked && s.within(s.soft) || s.Kill()
 	_ = s.output.Close() // a process may still have the other end open
 	return ended
 }
