@@ -33,7 +33,7 @@ const timeButton = (app, t, lead = 0, label = clock(t)) =>
 const goRow = (app, t, lead, props, ...cells) => h('tr', { class: 'go', onclick: () => app.jump(t - lead, lead > 0), ...props }, cells);
 
 // frameOf is the number of a frame, which leads to its messages where they are shown.
-const frameOf = (app, m, { frame }) => (app.toFrame
+const frameOf = (app, m, { frame }) => (app.toFrame && frame
   ? h('button', { type: 'button', class: 'time', 'aria-label': `Messages of frame ${frame}`, onclick: (e) => { e.stopPropagation(); app.toFrame(m, frame); } }, String(frame))
   : String(frame || ''));
 

@@ -29,14 +29,15 @@ type chunk struct {
 // for each record that a filter matches. It keeps the lines but not the
 // records. To show the fields of a record, the captures are read again.
 type List struct {
-	names  []string
+	names  []string   // without copies
+	groups [][]string // the recordings
 	start  time.Time
 	teller *table.Teller
 
 	reading *passage // nil after the last record
 	chunks  []chunk
 	frames  []uint32 // frame numbers of the rows
-	places  *places  // nil for a single capture
+	places  *places  // nil for a single recording
 	most    int      // maximum number of rows
 	left    int      // number of records without a row
 
@@ -50,14 +51,16 @@ type List struct {
 
 // NewList begins the list of captures. Step adds the rows.
 func NewList(names []string) (*List, error) {
-	l := &List{names: names, teller: table.NewTeller(), chunks: []chunk{{}}, most: mostRows}
+	l := &List{teller: table.NewTeller(), chunks: []chunk{{}}, most: mostRows}
+	l.groups, _ = dissect.Recordings(dissect.Config{}, names)
+	l.names = slices.Concat(l.groups...)
 	var tap capture.Tap
-	if len(names) > 1 {
+	if len(l.groups) > 1 {
 		l.places = &places{names: map[int]string{}, frames: map[int][]uint32{}}
 		tap = l.places
 	}
 	var err error
-	if l.reading, err = passTapped(names, tap, 0); err != nil {
+	if l.reading, err = passTapped(l.names, tap, 0); err != nil {
 		return nil, err
 	}
 	l.start = l.reading.src.Stats().FirstTime
@@ -220,10 +223,11 @@ func (l *List) Place(row int) int {
 
 // Frame returns a row of a frame, or the first row of the next frame that has
 // one. It prefers a row for which standsOut is true, and returns -1 if there is
-// none. The frame number counts in the capture with the index file.
-func (l *List) Frame(file, frame int) int {
-	if len(l.names) > 1 {
-		frame = l.places.number(l.names[file], frame)
+// none. The frame number counts in the recording with the index group, whose
+// files [dissect.Recordings] returns.
+func (l *List) Frame(group, frame int) int {
+	if l.places != nil {
+		frame = l.places.number(l.groups[group], frame)
 	}
 	first := slices.IndexFunc(l.frames, func(n uint32) bool { return n >= uint32(frame) })
 	for i := first; i >= 0 && i < len(l.frames) && l.frames[i] == uint32(frame); i++ {

@@ -1,8 +1,12 @@
 package viewer
 
-import "github.com/bcdissect/bcdissect/dissect/capture"
+import (
+	"slices"
 
-// places maps the frame numbers of several captures to the frame numbers in
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// places maps the frame numbers of several recordings to the frame numbers in
 // their list. It is the tap of their passage.
 type places struct {
 	file   int // the current file, in the order in which they are opened
@@ -10,15 +14,21 @@ type places struct {
 	frames map[int][]uint32 // for each file, the numbers of its frames in order
 }
 
-// number returns the number in the list of a frame of a capture, or 0 if there
-// is none.
-func (p *places) number(name string, frame int) int {
+// number returns the number in the list of a frame of a recording, or 0 if
+// there is none. A passage of the recording's files reads their frames in the
+// order in which a passage of all files does.
+func (p *places) number(names []string, frame int) int {
+	var all []uint32
 	for file, of := range p.names {
-		if all := p.frames[file]; of == name && frame > 0 && frame <= len(all) {
-			return int(all[frame-1])
+		if slices.Contains(names, of) {
+			all = append(all, p.frames[file]...)
 		}
 	}
-	return 0
+	if frame <= 0 || frame > len(all) {
+		return 0
+	}
+	slices.Sort(all)
+	return int(all[frame-1])
 }
 
 // File implements [capture.Tap].

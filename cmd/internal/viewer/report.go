@@ -3,6 +3,8 @@ package viewer
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -18,7 +20,7 @@ import (
 // A Report has the views of the page except the list of messages.
 type Report struct {
 	Page    json.RawMessage `json:"page"`  // data for the script of package page
-	Files   []int           `json:"files"` // the index of the capture for each match
+	Files   []int           `json:"files"` // the index of the recording for each match, see [List.Frame]
 	Stats   json.RawMessage `json:"stats"`
 	Network json.RawMessage `json:"network"`
 	Game    bool            `json:"game"`    // there is game traffic
@@ -35,7 +37,11 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 		_ = t.Record(r) // counting never returns an error
 		return m.Record(r)
 	}
+	groups, copies := dissect.Recordings(dissect.Config{}, names)
 	r := &Report{Remarks: []string{}}
+	for _, name := range slices.Sorted(maps.Keys(copies)) {
+		r.Remarks = append(r.Remarks, report.Escape(fmt.Sprintf("%s has the same bytes as %s; it counts once", name, copies[name])))
+	}
 	count := func(p *passage) {
 		stats, game := p.src.Stats(), p.pipeline.Stats()
 		t.Frames, t.Duration, t.Other = int64(stats.Frames), stats.LastTime.Sub(stats.FirstTime), int64(game.Other)
@@ -48,16 +54,16 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 		}
 	}
 	also, counted := both, count
-	if len(names) > 1 {
+	if len(groups) > 1 {
 		also, counted = nil, nil
-		p, err := pass(names)
+		p, err := pass(slices.Concat(groups...))
 		if err != nil {
 			return nil, err
 		}
 		p.all(both, func(read, size int64) { progress(read/2, size) })
 		count(p)
 	}
-	all, files, err := matches(names, also, counted, progress)
+	all, files, err := matches(groups, also, counted, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -69,16 +75,16 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 	return r, nil
 }
 
-// matches reads captures one after another. Unlike the command session, it
-// joins neither the parts of a recording nor the recordings of a match, since
-// the page counts the frames of each file. It calls also for each record and
-// counted for each passage. Both may be nil. The result files has the index of
-// the capture for each match.
-func matches(names []string, also func(*dissect.Record) error, counted func(*passage), progress func(read, size int64)) (all []*match.Match, files []int, err error) {
-	for i, name := range names {
-		p, err := pass([]string{name})
+// matches returns the matches of recordings as the command session does. It
+// calls also for each record and counted for each passage. Both may be nil. The
+// result files has the index of the best recording of each match.
+func matches(groups [][]string, also func(*dissect.Record) error, counted func(*passage), progress func(read, size int64)) (all []*match.Match, files []int, err error) {
+	var recordings []match.Recording
+	of := map[*match.Match]int{}
+	for i, names := range groups {
+		p, err := pass(names)
 		if err != nil {
-			if len(names) > 1 && also == nil && counted == nil {
+			if len(groups) > 1 && also == nil && counted == nil {
 				continue // the passage of all captures has reported the error
 			}
 			return nil, nil, err
@@ -98,8 +104,18 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		if counted != nil {
 			counted(p)
 		}
-		one := match.Merge([]match.Recording{{Files: []string{filepath.Base(name)}, Matches: b.Matches()}}) // sets where the match was recorded
-		all, files = append(all, one...), append(files, slices.Repeat([]int{i}, len(one))...)
+		r := match.Recording{Matches: b.Matches()}
+		for _, name := range names {
+			r.Files = append(r.Files, filepath.Base(name))
+		}
+		for _, m := range r.Matches {
+			of[m] = i
+		}
+		recordings = append(recordings, r)
+	}
+	all = match.Merge(recordings)
+	for _, m := range all {
+		files = append(files, of[m])
 	}
 	return all, files, nil
 }

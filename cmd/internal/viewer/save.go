@@ -57,7 +57,8 @@ func Save(w io.Writer, c Choice, names []string, progress func(read, size int64)
 }
 
 func saveMatches(w io.Writer, form string, names []string, progress func(read, size int64)) error {
-	all, _, err := matches(names, nil, nil, progress)
+	groups, _ := dissect.Recordings(dissect.Config{}, names)
+	all, _, err := matches(groups, nil, nil, progress)
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,8 @@ func saveCapture(w io.Writer, annotate bool, names []string, progress func(read,
 }
 
 func saveMessages(w io.Writer, form string, names []string, expression string, progress func(read, size int64)) error {
-	p, err := pass(names)
+	kept, _ := dissect.Distinct(names)
+	p, err := pass(kept)
 	if err != nil {
 		return err
 	}

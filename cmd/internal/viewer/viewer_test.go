@@ -2,11 +2,14 @@ package viewer
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,6 +180,124 @@ func TestFind(t *testing.T) {
 	}
 	if l.Frame(0, 1<<30) != -1 {
 		t.Error("a frame behind all has a row")
+	}
+}
+
+// split writes the frames of a little-endian pcap file into several files.
+func split(t *testing.T, whole []byte, parts int) (names []string) {
+	t.Helper()
+	const header, head = 24, 16
+	var cuts []int
+	for at := header; at < len(whole); at += head + int(binary.LittleEndian.Uint32(whole[at+8:])) {
+		cuts = append(cuts, at)
+	}
+	cuts = append(cuts, len(whole))
+	n := len(cuts) - 1
+	for i := range parts {
+		name := filepath.Join(t.TempDir(), fmt.Sprintf("part%d.pcap", i))
+		part := append(bytes.Clone(whole[:header]), whole[cuts[n*i/parts]:cuts[n*(i+1)/parts]]...)
+		if err := os.WriteFile(name, part, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// TestParts opens a recording in three parts, in any order and with a copy, as one
+// recording: matches, counts and frames are those of the whole file.
+func TestParts(t *testing.T) {
+	whole := fixtures.Path("captures/networked_battle.pcap")
+	parts := split(t, fixtures.Read(t, "captures/networked_battle.pcap"), 3)
+	again := filepath.Join(t.TempDir(), "copy.pcap")
+	b, err := os.ReadFile(parts[1])
+	if err != nil || os.WriteFile(again, b, 0o600) != nil {
+		t.Fatal(err)
+	}
+	want := reports(t, whole)
+	for _, order := range [][]string{parts, {parts[2], parts[0], again, parts[1]}} {
+		r := reports(t, order...)
+		if len(r.Files) != 1 || !bytes.Equal(r.Stats, want.Stats) || !bytes.Equal(r.Network, want.Network) || !bytes.Equal(r.Columns, want.Columns) {
+			t.Errorf("%q: %d matches, %s, not %s", order, len(r.Files), r.Stats, want.Stats)
+		}
+		if copies := len(order) - len(parts); len(r.Remarks) != copies || copies > 0 && !strings.Contains(r.Remarks[0], "copy.pcap") {
+			t.Errorf("%q: the remarks are %q", order, r.Remarks)
+		}
+	}
+
+	// The frames of a recording count on, also next to another recording.
+	l := newList(t, whole)
+	both := newList(t, parts[2], fixtures.Path("captures/stock_client.pcap"), parts[0], parts[1])
+	group := slices.IndexFunc(both.groups, func(names []string) bool { return len(names) == 3 })
+	for _, frame := range []int{1, 2000, 4143} {
+		if got, want := both.Detail(both.Frame(group, frame)), l.Detail(l.Frame(0, frame)); got.Time != want.Time || got.Bytes != want.Bytes {
+			t.Errorf("frame %d is %+v, not %+v", frame, got, want)
+		}
+	}
+}
+
+// reports returns the report of captures.
+func reports(t *testing.T, names ...string) *Report {
+	t.Helper()
+	r, err := NewReport(names, func(int64, int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestPlaces opens the recordings of one match at the host and at the players. It is
+// one match, and its kills lead to messages in the host's recording.
+func TestPlaces(t *testing.T) {
+	host, client := fixtures.Path("captures/field/c21.host.pcap.gz"), fixtures.Path("captures/field/c21.client.pcap.gz")
+	r := reports(t, client, host)
+	var page struct {
+		Matches []struct {
+			Places []struct{ Host bool }
+			Kills  []struct {
+				T     float64
+				Frame int
+			}
+		}
+	}
+	if err := json.Unmarshal(r.Page, &page); err != nil || len(page.Matches) != 1 || len(page.Matches[0].Places) != 2 || !page.Matches[0].Places[0].Host {
+		t.Fatalf("%v; the matches are %+v", err, page.Matches)
+	}
+	both, alone := newList(t, client, host), newList(t, host)
+	kills := page.Matches[0].Kills
+	if len(kills) < 5 {
+		t.Errorf("there are %d kills", len(kills))
+	}
+	for _, k := range kills {
+		if got, want := both.Detail(both.Frame(r.Files[0], k.Frame)), alone.Detail(alone.Frame(0, k.Frame)); got.Time != want.Time || got.Bytes != want.Bytes || got.Name != want.Name {
+			t.Errorf("frame %d is %+v, not %+v", k.Frame, got, want)
+		}
+	}
+	var saved bytes.Buffer
+	if _, err := Save(&saved, Choice{Form: FormSession}, []string{client, host}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var session struct{ Matches []struct{} }
+	if err := json.Unmarshal(saved.Bytes(), &session); err != nil || len(session.Matches) != 1 {
+		t.Errorf("%d matches are saved, %v", len(session.Matches), err)
+	}
+}
+
+// TestUnreadable has a file that is not a capture between two captures. The page shows
+// what it can read, or the error, in any order of the names.
+func TestUnreadable(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.pcap")
+	if err := os.WriteFile(bad, []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range [][]string{{fixtures.Path(battle), bad}, {bad, fixtures.Path(battle)}} {
+		r, err := NewReport(names, func(int64, int64) {})
+		switch {
+		case err != nil && !strings.Contains(err.Error(), "bad.pcap"):
+			t.Errorf("the error is %v", err)
+		case err == nil && (len(r.Files) != 1 || len(r.Remarks) == 0):
+			t.Errorf("%d matches, the remarks are %q", len(r.Files), r.Remarks)
+		}
 	}
 }
 
