@@ -2,7 +2,6 @@ package match
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 )
@@ -101,8 +100,8 @@ func (f *filler) kills() (counts bool) {
 	for i := range f.from.Kills {
 		k := f.from.Kills[i]
 		killed := k.Killer != NoPlayer
+		k.Victim, k.Killer = f.owner(k.Life, k.Victim), f.owner(f.from.flown(k.Killer, k.T), k.Killer)
 		k.T += f.later
-		k.Victim, k.Killer = f.player(k.Victim), f.player(k.Killer)
 		if n := here.take(digits(k.Victim), k.T); n >= 0 {
 			if same := &f.to.Kills[n]; same.Weapon == "" && same.Killer == k.Killer {
 				same.Weapon = k.Weapon
@@ -182,8 +181,28 @@ func (f *filler) life(i int) int {
 	if i < 0 {
 		return NoLife
 	}
-	o := &f.from.Lives[i]
-	return slices.IndexFunc(f.to.Lives, func(l Life) bool { return l.Object == o.Object && math.Abs(l.Begin-o.Begin-f.later) <= delay })
+	return f.to.ship(&f.from.Lives[i], f.later)
+}
+
+// owner returns the player in this recording of a ship of the other one. If
+// this recording does not have the ship, it is the counterpart of the player
+// there, who may be several people that had one slot.
+func (f *filler) owner(life, player int) int {
+	if i := f.life(life); i >= 0 && f.to.Lives[i].Player >= 0 {
+		return f.to.Lives[i].Player
+	}
+	return f.player(player)
+}
+
+// flown returns the ship that a player had at a time, or NoLife.
+func (m *Match) flown(player int, t float64) int {
+	found := NoLife
+	for i := range m.Lives {
+		if l := &m.Lives[i]; player >= 0 && l.Player == player && l.Begin <= t {
+			found = i
+		}
+	}
+	return found
 }
 
 // add adds an event. Events are sorted after all are added.

@@ -183,22 +183,82 @@ func (m *Match) signs() map[string][]float64 {
 	return all
 }
 
-// others reports whether most players of the same slots have other names in another
-// match.
+// others reports whether most players of another match are other people: their
+// names do not occur in this match, which has other names for their slots.
 func (m *Match) others(o *Match) bool {
 	same, other := 0, 0
 	for i := range m.Players {
 		p := &m.Players[i]
-		q := slices.IndexFunc(o.Players, func(q Player) bool { return q.Slot == p.Slot && q.Slot >= 0 })
+		q := o.inSlot(p.Slot)
 		switch {
-		case q < 0 || p.unsure() || o.Players[q].unsure():
-		case o.Players[q].Key() == p.Key():
+		case p.unsure():
+		case o.named(p) >= 0:
 			same++
-		default:
+		case q >= 0 && !o.Players[q].unsure():
 			other++
 		}
 	}
 	return other > same
+}
+
+// inSlot returns the player of a slot, or -1.
+func (m *Match) inSlot(slot int) int {
+	return slices.IndexFunc(m.Players, func(q Player) bool { return q.Slot == slot && slot >= 0 })
+}
+
+// named returns the player with the name of another recording's player, or -1.
+// If there are several, it prefers the one in the same slot.
+func (m *Match) named(p *Player) int {
+	found := -1
+	for i := range m.Players {
+		if q := &m.Players[i]; !q.unsure() && q.Key() == p.Key() && (found < 0 || q.Slot == p.Slot) {
+			found = i
+		}
+	}
+	return found
+}
+
+// ship returns the index of a ship of another recording, whose times are later
+// seconds later here, or -1.
+func (m *Match) ship(o *Life, later float64) int {
+	return slices.IndexFunc(m.Lives, func(l Life) bool { return l.Object == o.Object && math.Abs(l.Begin-o.Begin-later) <= delay })
+}
+
+// counterparts returns the index in this recording of each player of another
+// one, or -1. They have one name. If it is unknown in one of the recordings,
+// they have the same ships, or else the same slot, which others may have had
+// before or after.
+func (m *Match) counterparts(o *Match, later float64) []int {
+	at := make([]int, len(o.Players))
+	ships := make([]map[int]int, len(o.Players)) // number of common ships, by player of this recording
+	for i := range o.Lives {
+		l := &o.Lives[i]
+		if k := m.ship(l, later); k >= 0 && l.Player >= 0 && m.Lives[k].Player >= 0 {
+			if ships[l.Player] == nil {
+				ships[l.Player] = map[int]int{}
+			}
+			ships[l.Player][m.Lives[k].Player]++
+		}
+	}
+	for i := range o.Players {
+		p := &o.Players[i]
+		at[i] = -1
+		if !p.unsure() {
+			at[i] = m.named(p)
+		}
+		if at[i] >= 0 {
+			continue
+		}
+		for k := range m.Players {
+			if n := ships[i][k]; n > 0 && (at[i] < 0 || n > ships[i][at[i]]) && (p.unsure() || m.Players[k].unsure()) {
+				at[i] = k
+			}
+		}
+		if k := m.inSlot(p.Slot); at[i] < 0 && k >= 0 && (p.unsure() || m.Players[k].unsure()) {
+			at[i] = k
+		}
+	}
+	return at
 }
 
 // sameAs reports whether two recordings show one match, and by how many seconds
@@ -310,17 +370,10 @@ func (m *Match) endLeft() {
 // confirm adds what another recording of the match knows.
 func (m *Match) confirm(o *Match, files []string, ahead float64) {
 	later := o.seconds(0) - ahead - m.seconds(0)
-	at := make([]int, len(o.Players)) // index in this recording of each player of the other one
-	for i := range o.Players {
-		p := &o.Players[i]
-		at[i] = slices.IndexFunc(m.Players, func(q Player) bool {
-			return q.Slot == p.Slot && (q.Key() == p.Key() || q.unsure() || p.unsure())
-		})
-		if at[i] < 0 {
-			at[i] = slices.IndexFunc(m.Players, func(q Player) bool { return q.Key() == p.Key() })
-		}
-		if at[i] >= 0 {
-			m.Players[at[i]].confirm(p, later)
+	at := m.counterparts(o, later)
+	for i, k := range at {
+		if k >= 0 {
+			m.Players[k].confirm(&o.Players[i], later)
 		}
 	}
 	here := func(all []int) (out []int) {
