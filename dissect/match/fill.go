@@ -92,17 +92,26 @@ func (f *filler) chat() {
 // kills adds losses, and the weapons of losses that both recordings show. It
 // reports whether it added one that counts.
 func (f *filler) kills() (counts bool) {
-	here := seen{}
+	here, lost := seen{}, map[int]int{} // lost has the index of each ship's loss
 	for i := range f.to.Kills {
-		key := digits(f.to.Kills[i].Victim)
-		here[key] = append(here[key], sight{f.to.Kills[i].T, i})
+		k := &f.to.Kills[i]
+		key := digits(k.Victim)
+		here[key] = append(here[key], sight{k.T, i})
+		if k.Life != NoLife {
+			lost[k.Life] = i
+		}
 	}
 	for i := range f.from.Kills {
 		k := f.from.Kills[i]
 		killed := k.Killer != NoPlayer
 		k.Victim, k.Killer = f.owner(k.Life, k.Victim), f.owner(f.from.flown(k.Killer, k.T), k.Killer)
 		k.T += f.later
-		if n := here.take(digits(k.Victim), k.T); n >= 0 {
+		k.Life = f.life(k.Life)
+		n, ok := lost[k.Life] // over a bad line, the report of a loss may come many seconds later
+		if !ok {
+			n = here.take(digits(k.Victim), k.T)
+		}
+		if n >= 0 {
 			if same := &f.to.Kills[n]; same.Weapon == "" && same.Killer == k.Killer {
 				same.Weapon = k.Weapon
 				f.retell(same)
@@ -112,7 +121,7 @@ func (f *filler) kills() (counts bool) {
 		if k.Victim == NoPlayer || killed && k.Killer == NoPlayer || len(f.to.Kills) >= MaxKills {
 			continue
 		}
-		k.Frame, k.Life, k.Assists = 0, f.life(k.Life), nil
+		k.Frame, k.Assists = 0, nil
 		f.translate(&k)
 		if k.After = f.to.Over != nil && k.T > *f.to.Over; !k.After {
 			counts = true
