@@ -112,7 +112,7 @@ func (c *comparer) spoken(d *destination, author *Client, wants map[*source]*exp
 		x := wants[s]
 		if n, _, ok := s.spotAt(d, 1); ok && x == nil {
 			l := d.line[1]
-			if p := l[l.at(n)]; p.src == s && p.copied {
+			if p := l[atNumber(l, n)]; p.src == s && p.copied {
 				list = append(list, element{src: s, at: i, number: n, key: p.key, pair: -1, free: s.uncertain()})
 			}
 		} else if x != nil {
@@ -467,9 +467,9 @@ func (c *comparer) repair(d *destination, x *expect, g *got) {
 func (s *source) leave(d *destination) {
 	s.spots = slices.DeleteFunc(s.spots, func(p spot) bool {
 		if p.to == d && p.class == 1 {
-			if l := d.line[1]; l.at(p.number) < len(l) && l[l.at(p.number)].src == s {
-				l.caused(p.number, nil, false)
-				d.doubt(l[l.at(p.number)].key)
+			if i, ok := d.line[1].index(p.number); ok && d.line[1][i].src == s {
+				d.line[1].caused(p.number, nil, false)
+				d.doubt(d.line[1][i].key)
 			}
 			return true
 		}

@@ -66,7 +66,7 @@ type Client struct {
 	entry  *source          // message with which it entered the game, or the last step before that
 	unseen map[int64]uint64 // numbers that are not in the capture, with the keys of their copies
 	exit   *source          // message with which it left
-	said   said             // its messages that the host passes on
+	said   []*source        // its messages that the host passes on, in the order of their numbers
 }
 
 // A moment is a time and the frame at that time.

@@ -450,7 +450,7 @@ func (c *comparer) say(src *source) {
 	if src == nil || src.kind != Input || src.number < 0 || src.typ != transport.Standard {
 		return
 	}
-	if c.places >= c.t.budget.of(maxPlaces) || !src.client.said.add(src) {
+	if c.places >= c.t.budget.of(maxPlaces) || !insert(&src.client.said, atNumber(src.client.said, src.number+1), src) {
 		c.t.reached[result.LimitMemory]++
 		return
 	}
@@ -464,20 +464,21 @@ func (c *comparer) place(d *destination, g *got) {
 		return
 	}
 	l := d.line[classOf(g.Type)]
-	if i := l.at(g.Number); i < len(l) && l[i].number == g.Number && l[i].key != g.key { // one of the two is a retransmission with another number
+	i, there := l.index(g.Number)
+	switch {
+	case there && l[i].key == g.key:
+	case there: // one of the two is a retransmission with another number
 		if g.again = !l.aliased(g.Number, l[i].key); !g.again {
 			for _, o := range d.gots {
 				o.again = o.again || o.Number == g.Number && o.Type == g.Type && o.key != g.key
 			}
 			l[i] = g.place()
 		}
-		return
-	}
-	if c.places >= c.t.budget.of(maxPlaces) || !d.line[classOf(g.Type)].add(g.place()) {
+	case c.places >= c.t.budget.of(maxPlaces) || !insert(&d.line[classOf(g.Type)], i, g.place()):
 		c.t.reached[result.LimitMemory]++
-		return
+	default:
+		c.places++
 	}
-	c.places++
 }
 
 // place returns the place of a numbered message.

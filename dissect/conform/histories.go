@@ -202,26 +202,20 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
 	list := s.client.said
-	at := list.at(s.number)
-	k := at - 1
-	for ; k >= max(0, at-maxLooked); k-- {
-		if u := list[k]; len(u.spots) > 0 && c.inTurn(u, s) {
-			if _, n, ok := c.sureSpot(d, u, class); ok {
-				lo = n
-				break
-			}
+	i := atNumber(list, s.number)
+	var low, high int64
+	placed := func(first, second, u *source) (ok bool) {
+		if len(u.spots) > 0 && c.inTurn(first, second) {
+			low, high, ok = c.sureSpot(d, u, class)
 		}
+		return ok
 	}
-	c.work.spend(at - k)
-	for k = at + 1; k < min(len(list), at+maxLooked); k++ {
-		if u := list[k]; len(u.spots) > 0 && c.inTurn(s, u) {
-			if n, _, ok := c.sureSpot(d, u, class); ok {
-				hi = n
-				break
-			}
-		}
+	if c.work.seek(i-1, -1, len(list), func(k int) bool { return placed(list[k], s, list[k]) }) >= 0 {
+		lo = high
 	}
-	c.work.spend(k - at)
+	if c.work.seek(i+1, 1, len(list), func(k int) bool { return placed(s, list[k], list[k]) }) >= 0 {
+		hi = low
+	}
 	return lo, hi
 }
 
@@ -333,7 +327,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCrossed, true
 	case c.hasty() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
 		return whyDoubled, true
-	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.hasty() && c.doubtful(l, l.at(g.Number))):
+	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.hasty() && c.doubtful(l, atNumber(l, g.Number))):
 		return whyAgain, true
 	case g.open:
 		return whyInput, true
@@ -382,7 +376,7 @@ func (c *comparer) createdLate(d *destination, g *got) bool {
 // bits of its number came before, so that this one may be its retransmission.
 func (l line) aliased(number int64, key uint64) bool {
 	for n := number - eightBits; n >= number-8*eightBits; n -= eightBits {
-		if i := l.at(n); i < len(l) && l[i].number == n && l[i].key == key {
+		if i, ok := l.index(n); ok && l[i].key == key {
 			return true
 		}
 	}
@@ -409,7 +403,7 @@ func (c *comparer) unheard(d *destination, g *got) bool {
 		}
 		lo, hi := d.numbersOf(class, a, g.Number)
 		if c.hasty() { // it or the one after it may be a retransmission
-			lo, hi = firstNumber, d.line[class].onTime(a, g.Number)
+			lo, hi = firstNumber, d.onTime(class, a, g.Number)
 		}
 		switch {
 		case lo == firstNumber && a.Adopted:
@@ -477,7 +471,7 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 // leftBetween returns the messages without a cause between two numbers.
 func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
 	l := d.line[class]
-	for i := l.at(lo + 1); i < len(l) && l[i].number < hi && len(list) < maxLooked; i++ {
+	for i := atNumber(l, lo+1); i < len(l) && l[i].number < hi && len(list) < maxLooked; i++ {
 		d.work.spend(1)
 		if g := d.left[class][l[i].number]; g != nil {
 			list = append(list, g)

@@ -100,12 +100,12 @@ func TestQueueIsBounded(t *testing.T) {
 // cost no more than the others.
 func TestLateNumbers(t *testing.T) {
 	var l line
-	var s said
+	var s []*source
 	for n := int64(100_000); n >= 0; n-- {
-		if l.add(place{number: n}) != (len(l) <= maxLooked+1 && n > 100_000-maxLooked-1) {
+		if insert(&l, atNumber(l, n), place{number: n}) != (len(l) <= maxLooked+1 && n > 100_000-maxLooked-1) {
 			t.Fatalf("number %d: %d are remembered", n, len(l))
 		}
-		s.add(&source{number: n})
+		insert(&s, atNumber(s, n), &source{number: n})
 	}
 	if len(l) != maxLooked+1 || len(s) != maxLooked+1 {
 		t.Errorf("%d and %d are remembered, want %d", len(l), len(s), maxLooked+1)

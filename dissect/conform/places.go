@@ -31,39 +31,41 @@ type place struct {
 // of their numbers. The host made them in this order, which no network changes.
 type line []place
 
-// add adds a message, unless too many with higher numbers came before. It
-// reports whether it was added.
-func (l *line) add(p place) bool {
-	i := l.at(p.number)
-	switch {
-	case i < len(*l) && (*l)[i].number == p.number:
-		return true
-	case len(*l)-i > maxLooked:
-		return false
-	}
-	*l = slices.Insert(*l, i, p)
-	return true
-}
+// A numbered is an element of a list in the order of numbers.
+type numbered interface{ num() int64 }
 
-// at returns the index of the first message with at least that number.
-func (l line) at(number int64) int {
-	if n := len(l); n == 0 || l[n-1].number < number {
+func (p place) num() int64   { return p.number }
+func (s *source) num() int64 { return s.number }
+
+// atNumber returns the index of the first element with at least that number.
+func atNumber[T numbered](list []T, number int64) int {
+	if n := len(list); n == 0 || list[n-1].num() < number {
 		return n
 	}
-	return sort.Search(len(l), func(i int) bool { return l[i].number >= number })
+	return sort.Search(len(list), func(i int) bool { return list[i].num() >= number })
+}
+
+// insert adds an element at its place, unless too many with higher numbers came
+// before. It reports whether it was added.
+func insert[S ~[]T, T numbered](list *S, i int, e T) bool {
+	if len(*list)-i > maxLooked {
+		return false
+	}
+	*list = slices.Insert(*list, i, e)
+	return true
 }
 
 // index returns the index of the message with a number.
 func (l line) index(number int64) (i int, ok bool) {
-	i = l.at(number)
+	i = atNumber(l, number)
 	return i, i < len(l) && l[i].number == number
 }
 
 // caused stores the cause of a message. It returns the frame of the message, or
 // 0 if its place is not remembered.
 func (l line) caused(number int64, src *source, copied bool) (frame int) {
-	i := l.at(number)
-	if i == len(l) || l[i].number != number {
+	i, ok := l.index(number)
+	if !ok {
 		return 0
 	}
 	if l[i].src, l[i].copied = src, copied; copied {
@@ -75,40 +77,41 @@ func (l line) caused(number int64, src *source, copied bool) (frame int) {
 // maxLooked is the maximum number of places examined for one answer.
 const maxLooked = 1 << 10
 
+// seek returns the first index from i on, upwards or downwards, for which f is
+// true. It returns -1 if there is none below n, or none near.
+func (w *work) seek(i, by, n int, f func(k int) bool) int {
+	for left := maxLooked; left > 0 && 0 <= i && i < n && !w.over(); left-- {
+		if w.spend(1); f(i) {
+			return i
+		}
+		i += by
+	}
+	return -1
+}
+
 // numbersOf returns the numbers of the messages of an author whose copies come
 // before and after a number.
 func (d *destination) numbersOf(class int, author *Client, number int64) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
-	if d.work.over() {
-		return lo, hi
-	}
 	l := d.line[class]
-	numbered := func(s *source) bool {
-		return s != nil && s.client == author && s.number >= 0 && s.typ == transport.Standard
+	i := atNumber(l, number)
+	numbered := func(k int) bool {
+		s := l[k].src
+		return s != nil && s.client == author && s.number >= 0 && s.typ == transport.Standard && l[k].number != number
 	}
-	i := l.at(number)
-	k := i - 1
-	for ; k >= max(0, i-maxLooked); k-- {
-		if numbered(l[k].src) {
-			lo = l[k].src.number
-			break
-		}
+	if k := d.work.seek(i-1, -1, len(l), numbered); k >= 0 {
+		lo = l[k].src.number
 	}
-	d.work.spend(i - k)
-	for k = i; k < min(len(l), i+maxLooked); k++ {
-		if l[k].number > number && numbered(l[k].src) {
-			hi = l[k].src.number
-			break
-		}
+	if k := d.work.seek(i, 1, len(l), numbered); k >= 0 {
+		hi = l[k].src.number
 	}
-	d.work.spend(k - i)
 	return lo, hi
 }
 
 // firmNumber reports whether there is a message with a number, and its cause
 // fits its author's order.
 func (d *destination) firmNumber(class int, number int64) bool {
-	i := d.line[class].at(number)
+	i := atNumber(d.line[class], number)
 	return i < len(d.line[class]) && d.firmAt(class, i)
 }
 
@@ -134,7 +137,7 @@ func (d *destination) unseen(class int, lo, hi int64, f func(number int64) bool)
 	}
 	l := d.line[class]
 	d.work.spend(int(hi - lo))
-	i := l.at(lo + 1)
+	i := atNumber(l, lo+1)
 	for n := lo + 1; n < hi; n++ {
 		if i < len(l) && l[i].number == n {
 			i++
@@ -172,38 +175,24 @@ func (s *stretch) whole() bool { return s.from > firstNumber && s.till < lastNum
 // client.
 func (d *destination) around(class int, number int64, o *destination, own *source) stretch {
 	out := stretch{firstNumber, lastNumber, firstNumber, lastNumber}
-	if d.work.over() {
-		return out
-	}
 	l := d.line[class]
-	both := func(k int) (lo, hi int64, ok bool) {
+	i := atNumber(l, number)
+	var lo, hi int64
+	both := func(k int) (ok bool) {
 		s := l[k].src
-		if s == nil || s == own {
-			return 0, 0, false
+		if s == nil || s == own || l[k].number == number {
+			return false
 		}
 		d.work.spend(len(s.spots))
 		lo, hi, ok = s.spotAt(o, class)
-		return lo, hi, ok && d.firmAt(class, k) && o.firm(s, class)
+		return ok && d.firmAt(class, k) && o.firm(s, class)
 	}
-	i := l.at(number)
-	k := i - 1
-	for ; k >= max(0, i-maxLooked); k-- {
-		if _, hi, ok := both(k); ok {
-			out.lo, out.from = l[k].number, hi
-			break
-		}
+	if k := d.work.seek(i-1, -1, len(l), both); k >= 0 {
+		out.lo, out.from = l[k].number, hi
 	}
-	d.work.spend(i - k)
-	for k = i; k < min(len(l), i+maxLooked); k++ {
-		if l[k].number == number {
-			continue
-		}
-		if lo, _, ok := both(k); ok {
-			out.hi, out.till = l[k].number, lo
-			break
-		}
+	if k := d.work.seek(i, 1, len(l), both); k >= 0 {
+		out.hi, out.till = l[k].number, lo
 	}
-	d.work.spend(k - i)
 	return out
 }
 
@@ -211,7 +200,7 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 // without those caused by other authors.
 func (d *destination) count(class int, key uint64, lo, hi int64, author *Client) (n int) {
 	l := d.line[class]
-	i := l.at(lo + 1)
+	i := atNumber(l, lo+1)
 	for ; i < len(l) && l[i].number < hi && !d.work.over(); i++ {
 		d.work.spend(1)
 		if l[i].key == key && (l[i].src == nil || author == nil || l[i].src.client == author) {
@@ -228,7 +217,7 @@ func (d *destination) firm(s *source, class int) bool {
 	l := d.line[class]
 	for _, p := range s.spots {
 		if p.to == d && int(p.class) == class {
-			if i := l.at(p.number); i == len(l) || l[i].src != s || !d.firmAt(class, i) {
+			if i := atNumber(l, p.number); i == len(l) || l[i].src != s || !d.firmAt(class, i) {
 				return false
 			}
 		}
@@ -236,33 +225,12 @@ func (d *destination) firm(s *source, class int) bool {
 	return true
 }
 
-// said are a client's numbered messages, in order.
-type said []*source
-
-// add adds a message, unless too many with higher numbers came before. It
-// reports whether it was added.
-func (s *said) add(src *source) bool {
-	i := s.at(src.number + 1)
-	if len(*s)-i > maxLooked {
-		return false
-	}
-	*s = slices.Insert(*s, i, src)
-	return true
-}
-
-func (s said) at(number int64) int {
-	if n := len(s); n == 0 || s[n-1].number < number {
-		return n
-	}
-	return sort.Search(len(s), func(i int) bool { return s[i].number >= number })
-}
-
 // lacks calls f with the numbers between lo and hi of a client's messages that
 // the capture lacks, the highest first, until f returns true. It reports
 // whether f did, or there are too many.
 func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool) bool {
 	s := author.said
-	i := s.at(hi)
+	i := atNumber(s, hi)
 	if hi == lastNumber && i > 0 {
 		hi = s[i-1].number
 	}
@@ -333,11 +301,14 @@ func (d *destination) agrees(s *source, number int64, class int) bool {
 
 // onTime returns the number of the next message of an author that was sent only
 // once and whose copy comes after a number.
-func (l line) onTime(author *Client, number int64) int64 {
-	for k := l.at(number + 1); k < min(len(l), l.at(number)+maxLooked); k++ {
-		if s := l[k].src; s != nil && s.client == author && s.number >= 0 && s.typ == transport.Standard && !s.twice() {
-			return s.number
-		}
+func (d *destination) onTime(class int, author *Client, number int64) int64 {
+	l := d.line[class]
+	k := d.work.seek(atNumber(l, number+1), 1, len(l), func(k int) bool {
+		s := l[k].src
+		return s != nil && s.client == author && s.number >= 0 && s.typ == transport.Standard && !s.twice()
+	})
+	if k >= 0 {
+		return l[k].src.number
 	}
 	return lastNumber
 }
