@@ -125,15 +125,15 @@ const (
 // host. It pairs messages with the same bytes at once. What is left over is
 // judged at the end, when the numbers of all messages are known.
 type comparer struct {
-	judge      model          // model that decides
-	models     model          // models that exist
-	sender     decode.Dialect // dialect of the captured host
+	judge      model // model that decides
+	models     model // models that exist
 	t          *timeline
 	rep        *result.Report
 	invariants invariants
 	seed       maphash.Seed
 	order      []*destination
-	departs    []relay.Departure // the model's departures because of the current input
+	src        *source           // the current input, nil before the first
+	departs    []relay.Departure // the model's departures because of it
 	buf        []byte
 	got        got       // the message being handled
 	spare      []*expect // for reuse
@@ -297,7 +297,8 @@ func (c *comparer) compared(s *sent) bool {
 
 // expected handles a message that a model sent. It replaces the model's ids by
 // the captured host's.
-func (c *comparer) expected(by model, src *source, s *sent) {
+func (c *comparer) expected(by model, s *sent) {
+	src := c.src
 	if !c.compared(s) || src == nil {
 		return
 	}
@@ -359,11 +360,11 @@ func (s *sent) renumber(id *uint8) (known bool) {
 }
 
 // settle adds the models' messages for one input to the expected ones.
-func (c *comparer) settle(src *source) {
+func (c *comparer) settle() {
 	step := c.step
 	c.step = c.step[:0]
 	c.work.allowed += stepsEach
-	c.say(src)
+	c.say(c.src)
 	if c.models != stockModel {
 		alternate(step)
 	}
@@ -818,21 +819,20 @@ func (l *load) beyond(messages, bytes int) bool { return l.messages > messages |
 // finish judges all that is left.
 func (c *comparer) finish(lossy bool) {
 	c.rates.lossy = lossy || c.t.lossy()
-	for _, d := range c.order {
-		d.tidy(&load{})
-		d.loosen()
-		c.changes++
+	loosen := func() {
+		for _, d := range c.order {
+			d.tidy(&load{})
+			d.loosen()
+			c.changes++
+		}
 	}
+	loosen()
 	for _, d := range c.order {
 		c.rematch(d)
 		c.align(d)
 	}
 	c.ended = true
-	for _, d := range c.order {
-		d.tidy(&load{})
-		d.loosen()
-		c.changes++
-	}
+	loosen()
 	for _, d := range c.order {
 		c.resolve(d, len(d.expects), len(d.gots))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
@@ -14,18 +15,18 @@ const maxDepartures = relay.MaxPlayers * maxObjects
 // whySpare is the reason why a host need not send an object.
 const whySpare = "a creation in another player's range took its place, unless the host refuses those"
 
-// depart records a departure of the model. It reports whether there was room.
-func (c *comparer) depart(s *source, d relay.Departure) bool {
-	if d.Guard == relay.GuardFlood {
-		s.excess = true
-		return true
+// depart records a departure of the model.
+func (c *comparer) depart(d relay.Departure) {
+	switch {
+	case c.src == nil:
+	case d.Guard == relay.GuardFlood:
+		c.src.excess = true
+	case len(c.departs) == maxDepartures:
+		c.t.reached[result.LimitDepartures]++
+	default:
+		d.Body, d.Instead = bytes.Clone(d.Body), bytes.Clone(d.Instead)
+		c.departs = append(c.departs, d)
 	}
-	if len(c.departs) == maxDepartures {
-		return false
-	}
-	d.Body, d.Instead = bytes.Clone(d.Body), bytes.Clone(d.Instead)
-	c.departs = append(c.departs, d)
-	return true
 }
 
 // departure returns the departure for a message that a model sent, or nil if

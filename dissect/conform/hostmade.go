@@ -30,7 +30,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 		why = c.stateMade(g)
 	case made != decode.MadeByStock:
 		why = madeWhy[made]
-	case c.sender == decode.OpenBC && !g.simulated():
+	case c.t.sender == decode.OpenBC && !g.simulated():
 	case g.Op == msg.OpStateUpdate:
 		why = "ship updates are the host's simulation"
 	default:
@@ -57,7 +57,7 @@ func (c *comparer) controlMade(d *destination, g *got) string {
 			return "the client has been told the name before"
 		}
 		name := c.t.bodies.name(g.Body)
-		if c.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
+		if c.t.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
 			if d.client.Name == "" {
 				d.client.Name = name
 			}

@@ -60,7 +60,9 @@ func (h *Hosts) Record(r *dissect.Record) error {
 		h.by[host], h.order = one, append(h.order, one)
 		h.budget.hosts++
 		for _, other := range h.order {
-			other.shrink()
+			if other.cmp != nil {
+				other.cmp.relieve() // make room
+			}
 		}
 	}
 	h.host, h.last = host, one

@@ -37,9 +37,9 @@ func TestLimitNotes(t *testing.T) {
 		d.newName(i, &r.t.reached)
 	}
 	src := &source{client: to}
-	r.src = src
+	r.cmp.src = src
 	for range maxDepartures + 7 {
-		r.players[0].depart(relay.Departure{Guard: relay.GuardObject})
+		r.cmp.depart(relay.Departure{Guard: relay.GuardObject})
 	}
 	r.cmp.places = maxPlaces - 1
 	for i := range int64(5) {
@@ -71,10 +71,10 @@ func TestQueueIsBounded(t *testing.T) {
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	wait := func(i int, done bool) {
-		src := &source{client: client, kind: Input, typ: transport.Standard, op: msg.OpChat, number: -1}
-		x := &expect{to: client, src: src, key: uint64(i) + 1, typ: transport.Standard, op: msg.OpChat, reliable: true, by: stockModel, body: make([]byte, 9)}
+		c.src = &source{client: client, kind: Input, typ: transport.Standard, op: msg.OpChat, number: -1}
+		x := &expect{to: client, src: c.src, key: uint64(i) + 1, typ: transport.Standard, op: msg.OpChat, reliable: true, by: stockModel, body: make([]byte, 9)}
 		c.step = append(c.step, x)
-		if c.settle(src); done {
+		if c.settle(); done {
 			c.close(x, nil)
 		}
 	}

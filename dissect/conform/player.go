@@ -34,13 +34,12 @@ type sent struct {
 // or retransmissions. The model hears each client as often as the captured host
 // did.
 type player struct {
-	model  model
-	host   *relay.Host
-	list   []*end
-	next   time.Time
-	emit   func(*sent)
-	depart func(relay.Departure)
-	mute   bool // current messages have no counterpart in the capture
+	model model
+	host  *relay.Host
+	list  []*end
+	next  time.Time
+	cmp   *comparer
+	mute  bool // current messages have no counterpart in the capture
 
 	bodies *bodies
 	full   int // number of messages that are too long
@@ -51,8 +50,8 @@ type player struct {
 // firstPeer is the first id that a client can have.
 const firstPeer = 2
 
-func newPlayer(cfg relay.Config, catalog *decode.Catalog) *player {
-	p := &player{bodies: newBodies(catalog)}
+func newPlayer(cfg relay.Config, catalog *decode.Catalog, cmp *comparer, m model) *player {
+	p := &player{model: m, cmp: cmp, bodies: newBodies(catalog)}
 	cfg.Captured, cfg.Catalog, cfg.Shown, cfg.Departs = true, catalog, p.shown, p.departs
 	cfg.Deliver = func(to netip.AddrPort, m arq.Message) {
 		if n := p.at(to); n != nil {
@@ -85,8 +84,8 @@ func (p *player) shown(addr netip.AddrPort) relay.Shown {
 func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
 	n := p.at(addr)
 	ofSlot := d.Guard == relay.GuardObject || d.Guard == relay.GuardOwner
-	if n != nil && p.depart != nil && (!ofSlot || n.client.Slot == n.slot) {
-		p.depart(d)
+	if n != nil && (!ofSlot || n.client.Slot == n.slot) {
+		p.cmp.depart(d)
 	}
 }
 
@@ -233,7 +232,7 @@ func (p *player) take(s *sent) {
 		}
 	}
 	if !p.mute {
-		p.emit(s)
+		p.cmp.expected(p.model, s)
 	}
 }
 

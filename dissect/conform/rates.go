@@ -104,12 +104,17 @@ func (c *comparer) settleUnseen(out float64) {
 		row := c.rep.Row(transport.Standard, decode.Opcode(op)) //nolint:gosec // an index below 256
 		never := row.Matched+row.Explained == 0 && !likely(len(list), len(list), out)
 		for _, x := range list {
-			if never {
-				c.missing(x)
-			} else {
-				c.excuse(x, x.why)
-			}
+			c.blameOr(never, x, x.why)
 		}
+	}
+}
+
+// blameOr counts a message that did not come as missing, or excuses it.
+func (c *comparer) blameOr(missing bool, x *expect, why string) {
+	if missing {
+		c.missing(x)
+	} else {
+		c.excuse(x, why)
 	}
 }
 
@@ -202,19 +207,15 @@ func (c *comparer) settleRates() {
 				}
 			}
 		case t.to == nil:
-			c.settleMissing(t, whyNobody, likely(t.missing, inputs[group{from: t.from, op: t.op}]+t.missing, in))
+			lost := likely(t.missing, inputs[group{from: t.from, op: t.op}]+t.missing, in)
+			for _, x := range t.list {
+				c.blameOr(!lost, x, whyNobody)
+			}
 		default:
-			c.settleMissing(t, whyUnreliable, likely(t.missing, t.all, max(out, measure.Trials{Of: all - t.all, Failed: missing - t.missing}.Most())))
-		}
-	}
-}
-
-func (c *comparer) settleMissing(t *tally, why string, lost bool) {
-	for _, x := range t.list {
-		if lost {
-			c.excuse(x, why)
-		} else {
-			c.missing(x)
+			lost := likely(t.missing, t.all, max(out, measure.Trials{Of: all - t.all, Failed: missing - t.missing}.Most()))
+			for _, x := range t.list {
+				c.blameOr(!lost, x, whyUnreliable)
+			}
 		}
 	}
 }

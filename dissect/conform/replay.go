@@ -64,7 +64,6 @@ type Replay struct {
 	told    int // frame with the last of the rules
 	line    []measure.Loss
 	lossy   bool // the capture lacks messages, possibly only of another host's game
-	src     *source
 }
 
 // New returns a new replay.
@@ -143,13 +142,6 @@ func (r *Replay) event(e *Event) {
 	}
 }
 
-// shrink makes room for another host.
-func (r *Replay) shrink() {
-	if r.cmp != nil {
-		r.cmp.relieve()
-	}
-}
-
 // begin makes the models and plays the waiting events.
 func (r *Replay) begin() {
 	if !r.rules.mission {
@@ -159,22 +151,13 @@ func (r *Replay) begin() {
 	judge, models := r.choose()
 	r.rep.Game = g
 	r.cmp = newComparer(r.t, r.rep, judge, models)
-	r.cmp.sender = r.t.sender
 	for i, like := range []decode.Dialect{decode.Stock, decode.OpenBC} {
 		m := model(1 << i)
 		if models&m == 0 {
 			continue
 		}
 		g.Like = like
-		p := newPlayer(g, r.cfg.Catalog)
-		p.model = m
-		p.depart = func(d relay.Departure) {
-			if r.src != nil && !r.cmp.depart(r.src, d) {
-				r.t.reached[result.LimitDepartures]++
-			}
-		}
-		p.emit = func(s *sent) { r.cmp.expected(m, r.src, s) }
-		r.players = append(r.players, p)
+		r.players = append(r.players, newPlayer(g, r.cfg.Catalog, r.cmp, m))
 	}
 	waiting := r.waiting
 	r.waiting = nil
@@ -200,7 +183,6 @@ func (r *Replay) choose() (judge, models model) {
 // play plays an event to the models and compares their messages.
 func (r *Replay) play(e *Event) {
 	c := e.Client
-	r.cmp.sender = r.t.sender
 	if e.Kind == Output {
 		r.output(e)
 		return
@@ -221,14 +203,14 @@ func (r *Replay) play(e *Event) {
 	ready := e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady
 	switch {
 	case e.Kind == Left || e.Kind == PutOut:
-		c.exit, r.src.kept = r.src, true
+		c.exit, r.cmp.src.kept = r.cmp.src, true
 	case joined:
 		c.entered = e.Time
 		fallthrough
 	case ready:
-		c.entry, r.src.kept = r.src, true
+		c.entry, r.cmp.src.kept = r.cmp.src, true
 	}
-	if r.cmp.settle(r.src); ready {
+	if r.cmp.settle(); ready {
 		c.ready, c.entered = true, e.Time
 	}
 }
@@ -266,29 +248,30 @@ func (r *Replay) explode(e *Event) {
 
 // begun makes an event the cause of what the models send.
 func (r *Replay) begun(e *Event) {
-	if r.src == nil || r.src.kept {
-		r.src = new(source)
+	c := r.cmp
+	if c.src == nil || c.src.kept {
+		c.src = new(source)
 	}
 	r.index++
-	clear(r.cmp.departs)
-	r.cmp.departs = r.cmp.departs[:0]
-	*r.src = source{
+	clear(c.departs)
+	c.departs = c.departs[:0]
+	*c.src = source{
 		index: r.index, client: e.Client, frame: e.Frame, time: e.Time, skipped: e.Skipped, kind: e.Kind, typ: e.Type, op: e.Op,
 		broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, number: -1,
 	}
 	if e.standard() {
-		r.src.number = e.Number
+		c.src.number = e.Number
 	}
 	if e.Kind == Left {
-		r.src.id = r.t.leaver(e)
+		c.src.id = r.t.leaver(e)
 	}
 	if e.standard() && (e.Op == msg.OpRequestObject || creates(r.t.bodies.specOf(e))) {
 		switch m := r.t.bodies.game(e.Body).(type) {
 		case *msg.RequestObject:
-			r.src.object = m.Object
+			c.src.object = m.Object
 		default:
 			o, _ := createdBy(m)
-			r.src.object = o.id
+			c.src.object = o.id
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 }
 
 // hasty reports whether the captured host acts on messages as they arrive.
-func (c *comparer) hasty() bool { return c.sender == decode.OpenBC && c.models != stockModel }
+func (c *comparer) hasty() bool { return c.t.sender == decode.OpenBC && c.models != stockModel }
 
 // twice reports whether the host may have received the cause of a message
 // twice, and acted on it each time, also for players who came in between.
@@ -103,7 +103,7 @@ func (c *comparer) twice(g *got) bool {
 // because of its state of the ship. It does not apply if any client received a
 // copy.
 func refusal(c *comparer, x *expect) *decode.Rule {
-	if c.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src.op != x.op || x.src.matched > 0 {
+	if c.t.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src.op != x.op || x.src.matched > 0 {
 		return nil
 	}
 	d := c.specOf(x).Deviation(decode.OpenBC)
