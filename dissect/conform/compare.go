@@ -84,6 +84,14 @@ func (x *expect) copied() bool {
 	return x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ
 }
 
+// keys returns the keys of the captured messages that it can be.
+func (x *expect) keys() []uint64 {
+	if x.changed == 0 || x.changed == x.key {
+		return []uint64{x.key}
+	}
+	return []uint64{x.key, x.changed}
+}
+
 // classOf returns the sequence space of a message's number.
 func classOf(typ transport.Type) int {
 	if typ == transport.Standard {
@@ -429,19 +437,17 @@ func (x *expect) spared() string {
 
 // await pairs an expected message with one that came before, or lets it wait.
 func (c *comparer) await(d *destination, x *expect) {
-	g := d.firstGot(x.key, x)
-	if g == nil && x.changed != 0 {
-		g = d.firstGot(x.changed, x)
-	}
-	if g != nil {
-		c.pair(d, x, g)
-		c.recycle(x)
-		return
+	for _, key := range x.keys() {
+		if g := d.firstGot(key, x); g != nil {
+			c.pair(d, x, g)
+			c.recycle(x)
+			return
+		}
 	}
 	d.expects = append(d.expects, x)
-	d.byKey.await(x.key, x)
-	if x.changed != 0 && x.changed != x.key {
-		d.byKey.await(x.changed, x)
+	for _, key := range x.keys() {
+		s := d.byKey.at(key)
+		s.expects = append(s.expects, x)
 	}
 	c.load.add(len(x.body))
 }
@@ -485,21 +491,6 @@ func (c *comparer) place(d *destination, g *got) {
 // place returns the place of a numbered message.
 func (g *got) place() place {
 	return place{number: g.Number, key: g.key, op: g.Op, frame: int32(g.Frame)} //nolint:gosec // a frame number
-}
-
-// await adds an expected message to the list of one of its keys.
-func (t *keyed) await(key uint64, x *expect) {
-	s := t.at(key)
-	s.expects = append(live(s.expects), x)
-}
-
-// live drops finished entries from the front.
-func live(list []*expect) []*expect {
-	for len(list) > 0 && list[0].done {
-		list[0] = nil
-		list = list[1:]
-	}
-	return list
 }
 
 // blank returns an empty expected message.
@@ -558,12 +549,8 @@ func (c *comparer) awaits(e *Event) bool {
 // choose returns the expected message that matches a captured one. It is the
 // first that keeps its author's order of numbers.
 func (c *comparer) choose(d *destination, g *got) *expect {
-	s := d.byKey.find(g.key)
+	s := d.byKey.slots[g.key]
 	if s == nil {
-		return nil
-	}
-	if s.expects = live(s.expects); len(s.expects) == 0 {
-		d.byKey.tidy(g.key)
 		return nil
 	}
 	var spare *expect
@@ -585,7 +572,7 @@ func (c *comparer) choose(d *destination, g *got) *expect {
 		}
 	}
 	if 2*done > len(s.expects) {
-		s.expects = slices.DeleteFunc(s.expects, func(x *expect) bool { return x.done })
+		s.expects = slices.DeleteFunc(s.expects, (*expect).finished)
 	}
 	return spare
 }
@@ -615,8 +602,7 @@ func (c *comparer) rematch(d *destination) {
 		if g.done {
 			continue
 		}
-		list := d.byKey.expects(g.key)
-		for _, x := range list {
+		for _, x := range d.byKey.at(g.key).expects {
 			if fits(x, g) {
 				c.pair(d, x, g)
 				break
@@ -631,7 +617,7 @@ func (c *comparer) rematch(d *destination) {
 
 // firstGot returns the first message with a key that can be the expected one.
 func (d *destination) firstGot(key uint64, x *expect) *got {
-	s := d.byKey.find(key)
+	s := d.byKey.slots[key]
 	if s == nil {
 		return nil
 	}
@@ -644,7 +630,7 @@ func (d *destination) firstGot(key uint64, x *expect) *got {
 		}
 	}
 	if 2*done > len(s.gots) {
-		s.gots = slices.DeleteFunc(s.gots, func(g *got) bool { return g.done })
+		s.gots = slices.DeleteFunc(s.gots, (*got).finished)
 	}
 	return nil
 }
@@ -748,23 +734,12 @@ func (c *comparer) choice(x *expect, g *got) {
 func (c *comparer) close(x *expect, g *got) {
 	if x != nil && !x.done {
 		x.done = true
-		for _, key := range [...]uint64{x.key, x.changed} {
-			c.drop(x.to, key)
+		for _, key := range x.keys() {
+			x.to.to.byKey.drop(key)
 		}
 	}
 	if g != nil {
 		g.done = true
-	}
-}
-
-// drop drops finished messages with a key from the front of their list.
-func (c *comparer) drop(to *Client, key uint64) {
-	if s := to.to.byKey.find(key); s != nil && key != 0 {
-		s.expects = live(s.expects)
-		for len(s.gots) > 0 && s.gots[0].done {
-			s.gots = s.gots[1:]
-		}
-		to.to.byKey.tidy(key)
 	}
 }
 
@@ -798,11 +773,11 @@ func (c *comparer) relieve() {
 
 // tidy drops finished messages, and adds the others to a load.
 func (d *destination) tidy(l *load) {
-	d.expects = slices.DeleteFunc(d.expects, func(x *expect) bool { return x.done })
+	d.expects = slices.DeleteFunc(d.expects, (*expect).finished)
 	for _, x := range d.expects {
 		l.add(len(x.body))
 	}
-	d.gots = slices.DeleteFunc(d.gots, func(g *got) bool { return g.done })
+	d.gots = slices.DeleteFunc(d.gots, (*got).finished)
 	for _, g := range d.gots {
 		l.add(len(g.Body))
 	}

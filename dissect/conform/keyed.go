@@ -16,9 +16,6 @@ type slot struct {
 // of big captures take a tenth more memory.
 const maxFree = 64
 
-// find returns the slot of a key, or nil if there is none.
-func (t *keyed) find(key uint64) *slot { return t.slots[key] }
-
 // at returns the slot of a key. If there is none, it makes one.
 func (t *keyed) at(key uint64) *slot {
 	s := t.slots[key]
@@ -37,22 +34,31 @@ func (t *keyed) at(key uint64) *slot {
 	return s
 }
 
-// expects returns the expected messages with a key.
-func (t *keyed) expects(key uint64) []*expect {
-	if s := t.find(key); s != nil {
-		return s.expects
+// drop drops finished messages with a key from the front of their lists. It frees
+// the slot if there are no others.
+func (t *keyed) drop(key uint64) {
+	s := t.slots[key]
+	if s == nil {
+		return
 	}
-	return nil
-}
-
-// tidy frees the slot of a key if it has no more messages.
-func (t *keyed) tidy(key uint64) {
-	s := t.find(key)
-	if s == nil || len(s.expects)+len(s.gots) > 0 {
+	s.expects, s.gots = live(s.expects), live(s.gots)
+	if len(s.expects)+len(s.gots) > 0 {
 		return
 	}
 	delete(t.slots, key)
 	if len(t.free) < maxFree {
 		t.free = append(t.free, s)
 	}
+}
+
+func (x *expect) finished() bool { return x.done }
+func (g *got) finished() bool    { return g.done }
+
+// live drops finished messages from the front of a list.
+func live[T interface{ finished() bool }](list []T) []T {
+	for len(list) > 0 && list[0].finished() {
+		clear(list[:1])
+		list = list[1:]
+	}
+	return list
 }

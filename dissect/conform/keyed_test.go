@@ -21,7 +21,7 @@ func TestKeyed(t *testing.T) {
 			t.Fatalf("%d keys, want %d", len(table.slots), len(want))
 		}
 		for key, list := range want {
-			if got := table.find(key).gots; !slices.Equal(got, list) {
+			if got := table.at(key).gots; !slices.Equal(got, list) {
 				t.Fatalf("key %x: %d messages, want %d", key, len(got), len(list))
 			}
 		}
@@ -33,9 +33,9 @@ func TestKeyed(t *testing.T) {
 			s := table.at(key)
 			s.gots = append(s.gots, g)
 			want[key] = append(want[key], g)
-		} else if s := table.find(key); s != nil {
+		} else if s := table.slots[key]; s != nil {
 			if s.gots = s.gots[1:]; len(s.gots) == 0 {
-				table.tidy(key)
+				table.drop(key)
 			}
 			if want[key] = want[key][1:]; len(want[key]) == 0 {
 				delete(want, key)
@@ -47,8 +47,8 @@ func TestKeyed(t *testing.T) {
 	}
 	check()
 	for key := range want {
-		table.find(key).gots = nil
-		table.tidy(key)
+		table.at(key).gots = nil
+		table.drop(key)
 		delete(want, key)
 		check()
 	}
@@ -65,10 +65,11 @@ func TestDoneLeave(t *testing.T) {
 	for i := range n {
 		x := &expect{key: key, to: d.client, src: &source{}, why: whyLate, done: i > 0}
 		d.expects = append(d.expects, x)
-		d.byKey.await(key, x)
+		s := d.byKey.at(key)
+		s.expects = append(s.expects, x)
 		g := &got{Event: &Event{Number: -1}, key: key + 1, done: i > 0}
 		d.gots = append(d.gots, g)
-		s := d.byKey.at(g.key)
+		s = d.byKey.at(g.key)
 		s.gots = append(s.gots, g)
 	}
 	if x := c.choose(d, &got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
@@ -77,7 +78,7 @@ func TestDoneLeave(t *testing.T) {
 	if g := d.firstGot(key+1, d.expects[0]); g != d.gots[0] {
 		t.Error("the message that nothing asked for is not found")
 	}
-	if left := len(d.byKey.expects(key)); left != 1 {
+	if left := len(d.byKey.at(key).expects); left != 1 {
 		t.Errorf("%d messages with the key are left, want 1", left)
 	}
 	var l load
