@@ -55,7 +55,7 @@ user. If there are several hosts, choose one with --listen or --control.`,
 	}{
 		{"status", "Show how the game stands", cobra.NoArgs},
 		{"players", "List the players", cobra.NoArgs},
-		{"kick NAME|ID", "Put a player out", cobra.ExactArgs(1)},
+		{"kick NAME|ID", "Remove a player", cobra.ExactArgs(1)},
 		{"ban NAME|ID|ADDRESS", "Ban a player's address, or any; saved in the file of --bans", cobra.ExactArgs(1)},
 		{"say TEXT...", "Say something to all players", cobra.MinimumNArgs(1)},
 	} {

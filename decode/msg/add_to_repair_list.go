@@ -17,7 +17,7 @@ var addToRepairListSpec = decode.Spec{
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicDamage,
-	Doc:      "A subsystem is queued for repair; the game has a handler, but sends 0x06 instead.",
+	Doc:      "A subsystem is queued for repair. The game has a handler for it, but sends HostEvent (06) instead.",
 	Brief:    []string{"dest", "source"},
 	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[AddToRepairList](),

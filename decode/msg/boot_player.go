@@ -12,7 +12,7 @@ var bootPlayerSpec = decode.Spec{
 	Evidence:    decode.FromProse,
 	Topic:       decode.TopicLeaving,
 	HostDialect: decode.OpenBC,
-	Doc:         "The OpenBC server does not let a client in, or puts it out; the game does so with transport type 04.",
+	Doc:         "An OpenBC server refuses or removes a client. The game's host uses the transport message boot (04).",
 	Brief:       []string{"reason"},
 	Phrase:      func(m decode.Message) string { return names.OpenBCBoot(m.(*BootPlayer).Reason) },
 	Harmless:    []string{"reason"},

@@ -17,7 +17,7 @@ var chatSpec = decode.Spec{
 	Relay:    decode.RelayEcho,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicTalk,
-	Doc:      "A player says something to all; the author sees it when the copy comes back.",
+	Doc:      "A player says something to all. The author sees it when the copy comes back.",
 	Brief:    []string{"sender", "text"},
 	Harmless: []string{"sender"},
 	Layout:   decode.LayoutOf[Chat](),

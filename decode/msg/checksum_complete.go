@@ -14,7 +14,7 @@ var checksumCompleteSpec = decode.Spec{
 	Step:     decode.StepLoad,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFiles,
-	Doc:      "The files are checked, and copied where that was needed; 0x00 and 0x01 follow.",
+	Doc:      "The files are checked, and copied where that was needed. Settings (00) and GameInit (01) follow.",
 	Layout:   decode.LayoutOf[ChecksumComplete](),
 }
 

@@ -18,7 +18,7 @@ var checksumResponseSpec = decode.Spec{
 	Step:     decode.StepAnswer,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFiles,
-	Doc:      "A client's hashes of the files that 0x20 asked for.",
+	Doc:      "A client's hashes of the files that ChecksumRequest (20) asked for.",
 	Brief:    []string{"round", "dir_hash", "files_count", "subdirs_count"},
 	Harmless: []string{"round", "files_count", "subdirs_count"},
 	Layout:   decode.LayoutOf[ChecksumResponse](),

@@ -20,7 +20,7 @@ var explosionSpec = decode.Spec{
 	Made:      decode.MadeBySimulation,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicDamage,
-	Doc:       "A damaged sphere of a ship that a client has just been sent: with the ships of a newcomer, or in answer to 0x1E.",
+	Doc:       "A damaged sphere of a ship that a client has just been sent: with the ships of a newcomer, or in answer to RequestObject (1E).",
 	Brief:     []string{"object_id", "damage", "radius"},
 	Harmless:  []string{"object_id", "position", "radius", "damage"},
 	Layout:    decode.LayoutOf[Explosion](),

@@ -39,7 +39,7 @@ type MissionInit struct {
 // Walk implements [decode.Message].
 func (m *MissionInit) Walk(c *decode.Codec) {
 	c.U8("player_limit", &m.PlayerLimit, "how many can play")
-	decode.Enum8(c, "system", &m.System, names.Systems, "star system, that is map")
+	decode.Enum8(c, "system", &m.System, names.Systems, "star system, which is the map")
 	decode.Enum8(c, "time_limit", &m.TimeLimit, names.Limits, "minutes, 255 for none")
 	c.When(decode.Differs("time_limit", m.TimeLimit, Unlimited), func() {
 		c.I32("end_time", &m.EndTime, "when the game ends, in seconds of the game clock")

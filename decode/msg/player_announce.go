@@ -27,7 +27,7 @@ var playerAnnounceSpec = decode.Spec{
 	Layout:     decode.LayoutOf[PlayerAnnounce](),
 	Habits: []decode.Habit{{Dialect: decode.OpenBC, Rule: decode.Rule{
 		Name: "announces-present-players",
-		Text: "tells a newcomer of each player in the game with a PlayerAnnounce; the stock host announces the newcomer alone",
+		Text: "tells a newcomer of each player in the game with a PlayerAnnounce; the stock host announces only the newcomer",
 	}}},
 }
 

@@ -19,7 +19,7 @@ var pulseFireSpec = decode.Spec{
 	Made:       decode.MadeNever,
 	Evidence:   decode.OnWire,
 	Topic:      decode.TopicWeapons,
-	Doc:        "A pulse weapon fired; phaser beams are 0x07.",
+	Doc:        "A pulse weapon fired. Phaser beams have StartFiring (07).",
 	Brief:      []string{"weapon", "target"},
 	Harmless:   []string{"weapon", "firing_player", "direction", "flags", "target"},
 	Layout:     decode.LayoutOf[PulseFire](),

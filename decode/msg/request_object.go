@@ -17,7 +17,7 @@ var requestObjectSpec = decode.Spec{
 	Relay:    decode.RelayAnswer,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicObjects,
-	Doc:      "A client asks for an object that it does not have; the host sends 0x02 or 0x03 and its damage, or nothing.",
+	Doc:      "A client asks for an object that it does not have. The host sends ObjectCreate (02) or ObjectCreateTeam (03) and its damage, or nothing.",
 	Brief:    []string{"object_id"},
 	Harmless: []string{"object_id"},
 	Layout:   decode.LayoutOf[RequestObject](),

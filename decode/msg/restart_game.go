@@ -20,7 +20,7 @@ var restartGameSpec = decode.Spec{
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayEcho, Only: decode.OnlyFirst, Rule: decode.Rule{
 			Name: "passes-restart",
-			Text: "lets the first player restart the game; the stock host alone restarts it",
+			Text: "lets the first player restart the game; with the stock host, only the host can",
 		},
 	}},
 }

@@ -15,7 +15,7 @@ var selfDestructRequestSpec = decode.Spec{
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicDamage,
-	Doc:      "A player has the ship destroy itself.",
+	Doc:      "A player destroys their own ship.",
 	Layout:   decode.LayoutOf[SelfDestructRequest](),
 }
 

@@ -28,7 +28,7 @@ var startCloakingSpec = decode.Spec{
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFlight,
-	Doc:      "A cloaking device is switched on; the stock game tells that with 0x1C instead.",
+	Doc:      "A cloaking device is switched on. The stock game tells that with StateUpdate (1C) instead.",
 	Brief:    []string{"dest", "object_id"},
 	Harmless: slices.Concat(event.Harmless, []string{"object_id"}),
 	Layout:   decode.LayoutOf[StartCloaking](),

@@ -20,7 +20,7 @@ var verifyEnterSetSpec = decode.Spec{
 	Made:      decode.MadeByState,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicObjects,
-	Doc:       "The receiver should have this object; if it does not, it asks with 0x1E.",
+	Doc:       "The receiver should have this object. If it does not, it asks for it with RequestObject (1E).",
 	Brief:     []string{"object_id"},
 	Harmless:  []string{"object_id"},
 	Layout:    decode.LayoutOf[VerifyEnterSet](),

@@ -99,7 +99,7 @@ func TestPackedHeader(t *testing.T) {
 	b := gz(t, pcapOf(linkRaw, udp4(numbers(200))))
 	b[3] |= 2 // announces a header checksum, which is missing
 	_, _, err := read(t, b)
-	if want := "test: damaged before the first frame at byte 0: it does not unpack (gzip: invalid header); everything before it was read"; err == nil || err.Error() != want {
+	if want := "test: damaged before the first frame at byte 0: it can't be unpacked (gzip: invalid header); everything before it was read"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -88,7 +88,7 @@ var errWindow = fmt.Errorf("unpacking takes more than %d MiB of memory; unpack i
 // A packedError reports packed data that do not unpack.
 type packedError struct{ err error }
 
-func (e *packedError) Error() string { return "it does not unpack (" + e.err.Error() + ")" }
+func (e *packedError) Error() string { return "it can't be unpacked (" + e.err.Error() + ")" }
 func (e *packedError) Unwrap() error { return e.err }
 
 // A readError marks an error of the file itself on its way through an

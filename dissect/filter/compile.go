@@ -864,7 +864,7 @@ func (c *compiler) words(k *key.Key, t *test, shape *shape) []bool {
 			if k.Message {
 				e.Message = "there is no message " + clip(text)
 				if specs := specsOf(c.ix.specs[c.ix.game:], text); specs != nil {
-					e.Message = fmt.Sprintf("%s is a transport message without a name in records: write %s alone", specs[0].Name, specs[0].Name)
+					e.Message = fmt.Sprintf("%s is a transport message without a name in records: write only %s", specs[0].Name, specs[0].Name)
 				}
 			}
 			e.Suggestions = nearest(text, offer)

@@ -59,7 +59,7 @@ func TestErrors(t *testing.T) {
 		{
 			`name == Connect`,
 			`        ^~~~~~~`,
-			`Connect is a transport message without a name in records: write Connect alone`,
+			`Connect is a transport message without a name in records: write only Connect`,
 		},
 		{
 			`species == Akirra`,

@@ -679,7 +679,7 @@ func (g *game) figures() {
 	}
 	for i := range m.Players {
 		if p := &m.Players[i]; p.LeftHow == LeftSilent {
-			m.Events = append(m.Events, Event{T: *p.Left, Kind: EventLeave, Player: i, Text: m.NameOf(i) + " is not heard again"})
+			m.Events = append(m.Events, Event{T: *p.Left, Kind: EventLeave, Player: i, Text: m.NameOf(i) + " falls silent"})
 		}
 	}
 	slices.SortStableFunc(m.Events, func(a, b Event) int { return cmp.Compare(a.T, b.T) })

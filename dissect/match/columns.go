@@ -226,7 +226,7 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 	case kind == reflect.Float64 && len(parts) > 1:
 		c.Doc = "seconds since the first frame"
 		if docs[0] == "" {
-			c.Doc = "the same, in seconds since the first frame of the capture"
+			c.Doc = "this moment, in seconds since the first frame of the capture"
 		}
 	case kind == reflect.Array && len(parts) > 1:
 		c.Type, c.turn = c.Type.Elem(), func(_ *Match, v reflect.Value) any { return v.Index(part).Interface() }

@@ -230,7 +230,7 @@ func (m *Match) Tell(k *Kill) wire.Untrusted {
 	}
 	text := m.NameOf(k.Killer) + " destroys " + victim + ship
 	if k.Killer == k.Victim {
-		text = victim + " destroys the own ship"
+		text = victim + " destroys their own ship"
 	}
 	if weapon != "" {
 		text += " with " + weapon

@@ -358,7 +358,7 @@ func (g *game) move(i int, r *dissect.Record, m *msg.StateUpdate) {
 	}
 	if at, ok := m.AbsolutePosition(); ok {
 		if !believed(at) {
-			g.found(r.Datagram.Number, l.Player, "position", "sends a position that cannot be", 0, maxCoordinate)
+			g.found(r.Datagram.Number, l.Player, "position", "sends an impossible position", 0, maxCoordinate)
 			return
 		}
 		if m.Flags&msg.DirtyPosition != 0 {

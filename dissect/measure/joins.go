@@ -240,7 +240,7 @@ func (s *Step) read(r *dissect.Record) (ok bool) {
 		return !s.FromHost && s.set(stepName, "name: %s", wire.WideText(m.Name).Raw())
 	case *transport.Boot:
 		own := m.ID == transport.UnassignedPeer || m.ID == r.ClientID || r.ClientID == 0
-		return own && s.set(stepEnd, "the host put the client out: %s", names.BootReasons.Name(uint64(m.Reason)))
+		return own && s.set(stepEnd, "the host removed the client: %s", names.BootReasons.Name(uint64(m.Reason)))
 	case *msg.ChecksumRequest:
 		return s.set(stepRequest, "ChecksumRequest %d: %s", m.Round, m.Dir)
 	case *msg.ChecksumResponse:

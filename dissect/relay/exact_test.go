@@ -160,7 +160,7 @@ func TestIgnored(t *testing.T) {
 		{"chat before its files", decode.Stock, []string{"2C 02000000 0100 78"}, false, "ignored 2 0x2C before its files are checked"},
 		{"ready before its files", decode.Stock, []string{"2A 20"}, false, "ignored 2 it is ready before its files are checked"},
 		{"ready before its files, OpenBC", decode.OpenBC, []string{"2A 20"}, false, "ignored 2 0x2A before its files are checked"},
-		{"hashes that do not read", decode.Stock, []string{"21 00"}, false, "ignored 2 hashes that do not read"},
+		{"unreadable hashes", decode.Stock, []string{"21 00"}, false, "ignored 2 unreadable hashes"},
 		{"hashes of another round", decode.Stock, []string{answers[1]}, false, "ignored 2 hashes of another round than asked for"},
 		{"hashes when it plays", decode.Stock, []string{answers[0]}, true, "ignored 2 hashes that were not asked for"},
 		{"chat that does not read", decode.Stock, []string{"2C 02000000 0500 78"}, true, ""},

@@ -47,7 +47,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		res = h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
 		p.judge(session.OfForm(&res))
 		if res.Err != nil && op == msg.OpChecksumResponse {
-			h.complain(Ignored, p, "hashes that do not read")
+			h.complain(Ignored, p, "unreadable hashes")
 			return
 		}
 	}

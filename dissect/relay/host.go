@@ -553,7 +553,7 @@ func (h *Host) late(p *peer) {
 	case p.slot < 0:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it waits for a slot and answers nothing")
 	case h.now.Sub(p.heard) >= arq.SilenceLimit:
-		h.putOut(p, TimedOut, transport.BootTimedOut, "nothing was heard of it for too long")
+		h.putOut(p, TimedOut, transport.BootTimedOut, "it was silent for too long")
 	default:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it has not got into the game for too long")
 	}

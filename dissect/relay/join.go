@@ -627,7 +627,7 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 	res := h.decoder.ReadBody(transport.SpecFor(&transport.Message{Header: m.Header, Body: body}), body)
 	id, ok := res.Message.(*transport.Identity)
 	if !ok || res.Err != nil {
-		h.complain(Ignored, p, "a name that does not read")
+		h.complain(Ignored, p, "an unreadable name")
 		return
 	}
 	own := transport.Identity{ID: h.self(p), Addr: id.Addr, Name: bytes.Clone(id.Name)}

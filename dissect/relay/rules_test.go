@@ -210,7 +210,7 @@ func TestLate(t *testing.T) {
 		t.Error("given up too early")
 	}
 	g.host.Advance(p.heard.Add(arq.SilenceLimit))
-	if !g.has(TimedOut, "nothing was heard of it for too long") {
+	if !g.has(TimedOut, "it was silent for too long") {
 		t.Errorf("events %q", g.events)
 	}
 }
@@ -341,7 +341,7 @@ func TestEmptyMessage(t *testing.T) {
 	c := g.join(1001)
 	c.say("")
 	c.send(arq.Message{Type: transport.NameChange, Body: nil})
-	if !g.has(Ignored, "a name that does not read") {
+	if !g.has(Ignored, "an unreadable name") {
 		t.Errorf("events %q", g.events)
 	}
 }

@@ -125,7 +125,7 @@ func (m *Accept) Walk(c *decode.Codec) {
 var bootPlayerSpec = decode.Spec{
 	Code: decode.Opcode(BootPlayer), Name: "BootPlayer", Constant: "BOOT_PLAYER", Dir: decode.FromHost, Reliable: true,
 	Evidence: decode.OnWire, Topic: decode.TopicLeaving,
-	Doc:      "The host puts a player out, or tells the others that one is gone.",
+	Doc:      "The host removes a player, or tells the others that one is gone.",
 	Brief:    []string{"reason", "id"},
 	Phrase:   func(m decode.Message) string { return names.Boot(m.(*Boot).Reason) },
 	Harmless: []string{"reason", "id"},
@@ -156,7 +156,7 @@ func (m *Boot) Walk(c *decode.Codec) {
 var disconnectSpec = decode.Spec{
 	Code: decode.Opcode(Disconnect), Name: "Disconnect", Constant: "DISCONNECT", Dir: decode.Either, Reliable: true,
 	Relay: decode.RelayForward, Evidence: decode.OnWire, Topic: decode.TopicLeaving,
-	Doc:      "A player, or with id 1 the host, leaves in order.",
+	Doc:      "A player announces that they leave. With id 1, the host does.",
 	Brief:    []string{"id"},
 	Harmless: []string{"id"},
 	Layout:   decode.LayoutOf[Goodbye](),

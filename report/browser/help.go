@@ -14,7 +14,7 @@ var helpText = [][2]string{
 	{"left right, h l", "shift long lines; close and open a group; one byte"},
 	{":", "go to a frame"},
 	{"t", "go to a time since the beginning: 00:01:30, 1:30 or 90"},
-	{"z", "this pane alone, or all"},
+	{"z", "only this pane, or all"},
 	{"mouse", "a click chooses, the wheel scrolls"},
 	{"", ""},
 	{"", "Choose messages"},

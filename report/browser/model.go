@@ -766,7 +766,7 @@ func (m *model) complete(by int) {
 		m.begun = string(value[:at])
 		m.offers = m.b.opts.Complete(m.begun)
 		if len(m.offers) == 0 {
-			m.Reason = "nothing to offer here"
+			m.Reason = "no completions here"
 			return
 		}
 		m.offered = -1

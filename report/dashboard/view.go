@@ -288,7 +288,7 @@ func (m *model) helpLines(room int) []string {
 		{"tab, 1 2 3", "the pane that keys are for: players, opcodes, events"},
 		{"4, 5", "instead of opcodes: links by direction, updates of ships"},
 		{"arrows, j k", "scroll it; so do pgup, pgdn, home and end"},
-		{"z, enter", "that pane alone, or all"},
+		{"z, enter", "only that pane, or all"},
 		{"?", "this help"},
 		{"", ""},
 		{"msg/s, B/s", "from the player in the last 5 seconds; " + m.look.out + " to the player"},

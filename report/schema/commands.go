@@ -78,14 +78,14 @@ var commands = []struct {
 	made      reflect.Type
 	name, doc string
 }{
-	{ndjson.SessionType, "session", "One object. Times are seconds since the first frame; docs/session.md explains the members."},
-	{league.JSONType, "league", "One object, also league.json of the site. Players, matches and seasons refer to each other by their indices; docs/league.md explains the members."},
+	{ndjson.SessionType, "session", "One object. Times are seconds since the first frame; 'bcdissect help session' explains the members."},
+	{league.JSONType, "league", "One object, also league.json of the site. Players, matches and seasons refer to each other by their indices; 'bcdissect help league' explains the members."},
 	{reflect.TypeFor[reference.Entry](), "opcodes", "One line for each message, kind of fields and class of ships."},
-	{reflect.TypeFor[verdicts.Report](), "conform", "One object. docs/conform.md explains the members."},
+	{reflect.TypeFor[verdicts.Report](), "conform", "One object. 'bcdissect help conform' explains the members."},
 	{reflect.TypeFor[verdicts.Case](), "conform --list", "One line for each case."},
-	{reflect.TypeFor[bots.Report](), "bots", "One object. docs/bots.md explains the members."},
-	{ndjson.DiffType, "diff", "One object. docs/diff.md explains the members."},
-	{ndjson.MeasureType, "measure", "One object. docs/measure.md explains the members."},
+	{reflect.TypeFor[bots.Report](), "bots", "One object. 'bcdissect help bots' explains the members."},
+	{ndjson.DiffType, "diff", "One object. 'bcdissect help diff' explains the members."},
+	{ndjson.MeasureType, "measure", "One object. 'bcdissect help measure' explains the members."},
 	{ndjson.StatsType, "stats", "One object."},
 	{ndjson.NetworkType, "stats --network", "One object."},
 	{ndjson.ReplayType, "replay", "One line for each host."},

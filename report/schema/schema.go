@@ -115,7 +115,7 @@ func records(c *decode.Catalog, command string, capture bool) *Schema {
 	rest := &Schema{Properties: map[string]*Schema{"kind": {Enum: kinds}}, Required: []string{"kind"}}
 	name.Else.AllOf = append(name.Else.AllOf, &Schema{If: rest, Else: &Schema{Properties: map[string]*Schema{"fields": short}}})
 	s.AllOf = []*Schema{name}
-	return root(s, command, "One line for each record, see docs/json.md.")
+	return root(s, command, "One line for each record, see 'bcdissect help json'.")
 }
 
 // add adds a key to the properties.

@@ -76,7 +76,7 @@ func (d *diffPage) head(names [2]string) {
 		d.line(yellow, plural.Form(d.r.Cut, "%d {message was|messages were} not compared: a file holds only a part of {its datagram|their datagrams}"), d.r.Cut)
 	}
 	if d.r.A.Lengths {
-		d.line(normal, "names, chat and other text are compared by length alone: anonymised")
+		d.line(normal, "names, chat and other text are compared only by length: anonymised")
 	}
 	if d.r.Renamed > 0 {
 		d.line(normal, plural.Form(d.r.Renamed, "%d {id or address has another value|ids and addresses have other values} in B"), d.r.Renamed)

@@ -34,7 +34,7 @@ func Measure(w io.Writer, h *measure.Habits, o Options) error {
 			appendCount(nil, int(h.Missing), "numbered message"), h.Hole), yellow))
 	}
 	if h.GivenUp > 0 {
-		p.printf("%s\n", p.paint(fmt.Sprintf("\nlimits were reached %s; the figures leave the excess out", plural.Count(h.GivenUp, "time")), yellow))
+		p.printf("%s\n", p.paint(fmt.Sprintf("\nlimits were reached %s; the figures do not include the excess", plural.Count(h.GivenUp, "time")), yellow))
 	}
 	return p.flush(w)
 }

@@ -456,7 +456,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 	if len(m.Unusual) == 0 {
 		return
 	}
-	s.head("Unusual (numbers, not a verdict on anybody)")
+	s.head("Unusual (worth a second look, not an accusation)")
 	for i := range min(len(m.Unusual), sessionOdd) {
 		f := &m.Unusual[i]
 		numbers := ""

@@ -21,7 +21,7 @@ var linkColumns = match.Columns(reflect.TypeFor[measure.Lap](), match.Table)
 func linkTable() Table {
 	return Table{Name: links, Doc: "a player's connection in one direction for 10 seconds of the capture, if anything was sent", Columns: append([]Column{
 		of("ts", Time, "beginning of the 10 seconds"),
-		of("rel", Double, "the same, in seconds since the first frame of the capture"),
+		of("rel", Double, "this moment, in seconds since the first frame of the capture"),
 	}, columnsOf(linkColumns)...)}
 }
 

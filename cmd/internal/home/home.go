@@ -219,7 +219,7 @@ func (h *Home) showFolder() error {
 		return err
 	}
 	if err := site.Start(h.folder); err != nil {
-		return errors.New("no program shows folders here")
+		return errors.New("no file manager was found")
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (h *Home) look(ctx context.Context) *search {
 	both.Wait()
 	s := &search{Servers: []offer{}}
 	if err != nil {
-		s.Error = report.Escape("the local network could not be asked: " + cli.Plain(err).Error())
+		s.Error = report.Escape("couldn't look on the local network: " + cli.Plain(err).Error())
 	}
 	for i := range known {
 		s.Servers = append(s.Servers, describe(&known[i], names[i], true))

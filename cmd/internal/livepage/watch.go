@@ -215,6 +215,6 @@ func (s *Server) add(e entry, text []byte) {
 	}
 	if err := s.journal.add(e, text); err != nil {
 		s.broken = true
-		s.say("the live page stays as it is: %v", err)
+		s.say("the live page is no longer updated: %v", err)
 	}
 }

@@ -37,7 +37,7 @@ func ParseTarget(text string) (*Target, error) {
 	t := &Target{name: name, port: uint16(number)}
 	if addr, err := netip.ParseAddr(name); err == nil {
 		if !addr.Unmap().Is4() {
-			return nil, fmt.Errorf("%s: the game knows no IPv6; give an IPv4 address", text)
+			return nil, fmt.Errorf("%s: the game does not support IPv6; give an IPv4 address", text)
 		}
 		if addr.IsUnspecified() || addr.Unmap().IsMulticast() || addr.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 			return nil, fmt.Errorf("%s: not the address of a host; give HOST or HOST:PORT", text)

@@ -310,7 +310,7 @@ func (t *T) closed(c *client) error {
 	if limit, ok := number(reply, "maxplayers"); !ok || n >= limit {
 		return nil
 	}
-	t.r.dead = "the host lets no client in any more"
+	t.r.dead = "the host no longer lets clients in"
 	return t.proves(fmt.Sprintf("the next client to be let in: by numplayers %d are in the game, and others have left", n), t.r.why, said(reply), c.all())
 }
 
@@ -595,7 +595,7 @@ func (t *T) progress(c *client) string {
 	case c.Phase == relay.ClientGone && c.Reason >= 0:
 		return fmt.Sprintf("it was removed, reason %d", c.Reason)
 	case c.Phase == relay.ClientGone:
-		return "the host said goodbye"
+		return "the host sent a disconnect"
 	case len(c.in) == 0 && c.odd == 0:
 		return "nothing came"
 	case c.ID == 0 && len(c.all()) == 0:

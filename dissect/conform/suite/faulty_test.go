@@ -1273,7 +1273,7 @@ func TestClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := slices.DeleteFunc(slices.Clone(rep.Results), func(res Result) bool { return res.Verdict != Fail })
-	if len(failed) != 1 || !strings.Contains(failed[0].Expected, "the next client to be let in") || rep.Stopped != "the host lets no client in any more" {
+	if len(failed) != 1 || !strings.Contains(failed[0].Expected, "the next client to be let in") || rep.Stopped != "the host no longer lets clients in" {
 		t.Errorf("%v, stopped: %s", failed, rep.Stopped)
 	}
 }

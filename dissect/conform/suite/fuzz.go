@@ -211,11 +211,11 @@ func (f *fuzzer) stopped() string {
 	case f.r.stopped() || f.r.alive() && f.failures < tries:
 		return ""
 	case f.failures >= tries:
-		return "the host lets no client in any more"
+		return "the host no longer lets clients in"
 	case f.r.d.Refused() != nil:
-		return "the host answers no more: nothing listens at its port"
+		return "the host no longer answers: nothing listens at its port"
 	}
-	return "the host answers no more"
+	return "the host no longer answers"
 }
 
 // Fuzz tests the host of a driver with messages made by mutation from their

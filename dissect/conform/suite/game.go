@@ -292,7 +292,7 @@ func objectRequested(t *T) {
 	t.settle(t.p[1], t.p...)
 	list := t.p[1].creations(id)
 	t.expect(len(list) == 1, fmt.Sprintf("one creation of %08X", uint32(id)), t.p[1].strange(msg.OpObjectCreateTeam))
-	t.none("an answer to the asker alone", gamesOf(slices.Concat(t.p[:1], t.p[2:]), msg.OpObjectCreate, msg.OpObjectCreateTeam))
+	t.none("an answer only to the asker", gamesOf(slices.Concat(t.p[:1], t.p[2:]), msg.OpObjectCreate, msg.OpObjectCreateTeam))
 }
 
 func unknownRequested(t *T) {
@@ -349,7 +349,7 @@ func onlyInGame(t *T) {
 		return m.is(msg.OpChat, msg.OpScoreChange) ||
 			m.game() && m.opcode() >= msg.OpHostEvent && m.opcode() <= msg.OpStateUpdate && !m.is(msg.OpCollisionSetting)
 	})
-	t.proveKnown(len(early) == 0, true, "creations alone before ClientReady (2A)", early[:min(1, len(early))])
+	t.proveKnown(len(early) == 0, true, "only creations before ClientReady (2A)", early[:min(1, len(early))])
 }
 
 func orderUnderLoss(t *T) {

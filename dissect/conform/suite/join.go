@@ -122,7 +122,7 @@ func completion(t *T) {
 	if len(p) > 0 {
 		t.settle(p[0], p...)
 	}
-	t.none("ChecksumComplete (28), Settings (00) and GameInit (01) to the newcomer alone", gamesOf(p, want...))
+	t.none("ChecksumComplete (28), Settings (00) and GameInit (01) only to the newcomer", gamesOf(p, want...))
 	t.show(list[0].frame, list[1].frame, list[2].frame)
 }
 
@@ -229,7 +229,7 @@ func missionInit(t *T) {
 	t.expect(len(list) == 1, "one MissionInit (35)", list)
 	m, exact := read[*msg.MissionInit](list[0])
 	t.expect(exact, "MissionInit (35) with 5 bytes, or with 9 if there is a time limit", list)
-	t.none("MissionInit (35) to the newcomer alone", gamesOf(t.p, msg.OpMissionInit))
+	t.none("MissionInit (35) only to the newcomer", gamesOf(t.p, msg.OpMissionInit))
 	limit := func(n int) uint8 { // in the form of MissionInit. Queries get a negative number or 0 if there is no limit.
 		if n <= 0 {
 			return msg.Unlimited
@@ -277,7 +277,7 @@ func scores(t *T) {
 	}
 	for _, o := range t.p {
 		t.expect(times[int32(o.ID)] != 0, fmt.Sprintf("the score of peer %d", o.ID), list)
-		t.none("scores to the newcomer alone", o.games(msg.OpScore, msg.OpScoreInit))
+		t.none("scores only to the newcomer", o.games(msg.OpScore, msg.OpScoreInit))
 	}
 	t.expectKnown(times[int32(t.c.ID)] <= 0, true, "each other player's score once, and not the newcomer's", list)
 	t.expectKnown(len(list) >= len(all) || all[0].is(msg.OpMissionInit), true, "scores after MissionInit (35)", all)

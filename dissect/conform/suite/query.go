@@ -168,7 +168,7 @@ func longReply(t *T) {
 			id, _ := m.Get("queryid")
 			_, part, _ := strings.Cut(id.Raw(), ".")
 			_, final := m.Get("final")
-			t.expect(final == (part == strconv.Itoa(reply.Parts())), `\final\ in the last part alone`, string(d))
+			t.expect(final == (part == strconv.Itoa(reply.Parts())), `\final\ only in the last part`, string(d))
 		}
 	}
 	happened(reply.Parts() > 1, "the reply fits into one datagram")

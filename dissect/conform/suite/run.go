@@ -304,8 +304,8 @@ func (r *runner) attempt(res *Result) {
 			res.Expected = "the host goes on"
 		}
 		res.documented = false
-		res.Why = "the host answers no more"
-		res.Came = append(res.Came, "nothing: neither to a query nor to a connect")
+		res.Why = "the host no longer answers"
+		res.Came = append(res.Came, "nothing, neither to a query nor to a connect")
 	}
 	if r.flooded && r.dead != "" {
 		*res = Result{

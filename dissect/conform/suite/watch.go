@@ -382,7 +382,7 @@ func watchSpaces() watcher {
 		case h.Type == transport.Standard && h.HasSeq:
 			const highFirst = 1 << 8 // number 1 with the high byte first
 			if m, ok := r.Message.(*msg.ChecksumRequest); ok && m.Round == 1 && h.Seq == highFirst {
-				return true, breaks("the game message behind number 0 has number %d: the low byte stands first", h.Seq)
+				return true, breaks("the game message behind number 0 has number %d: the low byte comes first", h.Seq)
 			}
 		}
 		return false, nil
