@@ -207,8 +207,9 @@ func (b *bot) does(now time.Time, s Step) error {
 		b.hits(now, b.target())
 	case Chat:
 		b.counts.Lines++
-		b.run.says(now, b, s.Text)
-		b.client.Say(now, msg.OpChat, &msg.Chat{Sender: int32(b.client.ID), Text: wire.Chars(s.Text)})
+		text := wire.AppendTextOf(nil, s.Text)
+		b.run.says(now, b, string(text))
+		b.client.Say(now, msg.OpChat, &msg.Chat{Sender: int32(b.client.ID), Text: text})
 	case Die:
 		b.dies(now)
 	case Leave:

@@ -104,6 +104,9 @@ func (w *world) note(from, to netip.AddrPort, d []byte) {
 			if _, ok := r.Opcode(); ok {
 				w.seen[r.Spec.Name]++
 			}
+			if chat, ok := r.Message.(*msg.Chat); ok {
+				w.seen[chat.Text.String()]++
+			}
 		}
 		return nil
 	})
@@ -305,7 +308,7 @@ func TestHostEnds(t *testing.T) {
 
 const example = `
 [bots]
-Kirk = ["join", "fly 2s", "fire", "fly 500ms", "hit", "chat hello all", "die", "wait 3s", "fly 1s", "leave", "wait 1s", "repeat"]
+Kirk = ["join", "fly 2s", "fire", "fly 500ms", "hit", "chat Größe: 5 €", "die", "wait 3s", "fly 1s", "leave", "wait 1s", "repeat"]
 Bot2 = ["dialect openbc", "join", "wait 10s"]
 `
 
@@ -327,6 +330,9 @@ func TestScript(t *testing.T) {
 	}
 	if third.Name != "Kirk3" || third.Joins != 3 || third.Dialect != "stock" {
 		t.Errorf("got %+v", third)
+	}
+	if n := w.seen["Größe: 5 €"]; n < 3 {
+		t.Errorf("the host got the text %d times: %v", n, w.seen)
 	}
 	// A run ends when all bots are done.
 	rep = plays(t, newWorld(t, relay.Config{}), Options{Bots: 1, Seed: 1, For: time.Hour, Scripts: scripts[1:]})
