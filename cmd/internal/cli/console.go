@@ -16,6 +16,10 @@ type Display struct {
 	// 0 for UTF-8. Programs that read from a pipe of a Windows console expect
 	// one, for example more, or PowerShell for its > operator.
 	CodePage uint32
+	// File is set on Windows if standard output is an empty file, as in
+	// "bcdissect ... > games.csv". Programs there take a file without a byte
+	// order mark for text in their own code page.
+	File bool
 }
 
 // OpenDisplay finds the limits of the program's terminal and switches on its

@@ -20,8 +20,8 @@ func openConsole(out, err *os.File) (d Display, restore func()) {
 		h := windows.Handle(f.Fd())
 		var mode uint32
 		if windows.GetConsoleMode(h, &mode) != nil { // a file or a pipe
-			if kind, err := windows.GetFileType(h); f == out && err == nil && kind == windows.FILE_TYPE_PIPE {
-				d.CodePage = pageOfConsole()
+			if f == out {
+				openRedirected(f, &d)
 			}
 			continue
 		}
@@ -40,6 +40,19 @@ func openConsole(out, err *os.File) (d Display, restore func()) {
 		for i := len(undo) - 1; i >= 0; i-- { // both may be the same console
 			undo[i]()
 		}
+	}
+}
+
+// openRedirected finds out what reads standard output that is no console: a
+// program behind a pipe, or a user with an editor or a spreadsheet.
+func openRedirected(out *os.File, d *Display) {
+	switch kind, err := windows.GetFileType(windows.Handle(out.Fd())); {
+	case err != nil:
+	case kind == windows.FILE_TYPE_PIPE:
+		d.CodePage = pageOfConsole()
+	case kind == windows.FILE_TYPE_DISK:
+		info, err := out.Stat()
+		d.File = err == nil && info.Size() == 0 // ">>" goes on in a file that may have text
 	}
 }
 

@@ -136,7 +136,7 @@ func (m *Messages) Sink(f *cli.Common, out *cli.Output, start time.Time, live bo
 	color := out.Colored(f.Color.Value)
 	switch f.Format.Value {
 	case "csv", "fields":
-		m.form.Mark = f.Format.Value == "csv" && f.Output != "" && f.Output != "-"
+		m.form.Mark = f.Format.Value == "csv" && (out.File || f.Output != "" && f.Output != "-")
 		return csv.New(out, f.Columns, m.form, ndjson.Options{Payload: true, Start: start, Live: live}), nil
 	case "json":
 		if len(f.Columns) > 0 {

@@ -172,7 +172,7 @@ func saveMessages(w io.Writer, form string, names []string, expression string, p
 	var sink report.Sink
 	if form == FormCSV {
 		o.Payload = true
-		sink = csv.New(w, csv.Usual, csv.Form{}, o)
+		sink = csv.New(w, csv.Usual, csv.Form{Mark: true}, o)
 	} else {
 		sink = ndjson.New(w, o)
 	}

@@ -392,7 +392,7 @@ func TestWebSave(t *testing.T) {
 	v.view("messages")
 	v.filter("TorpedoFire or Chat")
 	v.until(`document.querySelector(".counted").textContent.includes(" of ")`)
-	save("csv", ".csv", program(t, "read", name, "-T", "csv", "-Y", "TorpedoFire or Chat"))
+	save("csv", ".csv", append([]byte("\ufeff"), program(t, "read", name, "-T", "csv", "-Y", "TorpedoFire or Chat")...))
 }
 
 // saved waits for a file in the folder of downloads, and removes it.
