@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -118,7 +119,7 @@ func (f *filler) kills() (counts bool) {
 			}
 			continue
 		}
-		if k.Victim == NoPlayer || killed && k.Killer == NoPlayer || len(f.to.Kills) >= MaxKills {
+		if k.Victim == NoPlayer || killed && k.Killer == NoPlayer || len(f.to.Kills) >= MaxKills || !killed && f.removed(k.Life, k.T) {
 			continue
 		}
 		k.Frame, k.Assists = 0, nil
@@ -136,6 +137,17 @@ func (f *filler) kills() (counts bool) {
 	}
 	slices.SortStableFunc(f.to.Kills, func(a, b Kill) int { return cmp.Compare(a.T, b.T) })
 	return counts
+}
+
+// removed reports whether this recording shows that a ship ended at a time
+// without being lost. The host deletes such a ship, which looks like a loss if
+// the notice of its player's leaving is not recorded.
+func (f *filler) removed(life int, t float64) bool {
+	if life < 0 {
+		return false
+	}
+	l := &f.to.Lives[life]
+	return slices.Contains([]string{"left", "removed", "restarted"}, l.EndHow) && math.Abs(l.End-t) <= delay
 }
 
 // translate converts the players and times in the account of a loss to this
