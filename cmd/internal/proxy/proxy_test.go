@@ -531,7 +531,7 @@ func TestParseTarget(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "give the address", ":22101": "give the address", "a:0": "ports go from 1 to 65535", "a:65536": "ports go from", "a:b": "ports go from",
-		"::1": "the game does not support IPv6", "[2001:db8::1]:22101": "the game can't use IPv6", "0.0.0.0": "not the address of a host",
+		"::1": "the game does not support IPv6", "[2001:db8::1]:22101": "the game does not support IPv6", "0.0.0.0": "not the address of a host",
 		"255.255.255.255": "not the address", "224.0.0.1": "not the address",
 	} {
 		if got, err := ParseTarget(text); err == nil || !strings.Contains(err.Error(), want) {
