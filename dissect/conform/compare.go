@@ -158,12 +158,13 @@ type comparer struct {
 	work       work
 	changes    int32                     // number of changes to the causes of messages
 	bound      bound                     // the last one found
+	blamed     map[blame]bool            // messages of which differences tell
 	ended      bool                      // all messages have come
 	sayers     map[uint64]netip.AddrPort // by key: the clients whose messages were passed on
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
-	return &comparer{judge: judge, models: models, t: t, rep: rep, invariants: newInvariants(t.catalog), seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, work: work{allowed: stepsFirst}, changes: 1}
+	return &comparer{judge: judge, models: models, t: t, rep: rep, invariants: newInvariants(t.catalog), seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, blamed: map[blame]bool{}, work: work{allowed: stepsFirst}, changes: 1}
 }
 
 // A destination has the messages to one client.
@@ -475,7 +476,8 @@ func (c *comparer) place(d *destination, g *got) {
 	switch {
 	case there && l[i].key == g.key:
 	case there: // one of the two is a retransmission with another number
-		if g.again = !l.aliased(g.Number, l[i].key); !g.again {
+		g.again = !l.aliased(g.Number, l[i].key)
+		if l[i].torn = g.again; !g.again {
 			for _, o := range d.gots {
 				o.again = o.again || o.Number == g.Number && o.Type == g.Type && o.key != g.key
 			}
@@ -812,6 +814,7 @@ func (c *comparer) finish(lossy bool) {
 		c.resolve(d, len(d.expects), len(d.gots))
 	}
 	c.disorders()
+	c.uneven()
 	c.settleRates()
 	c.sums.judge(c)
 }

@@ -287,9 +287,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 	}
 	why, known := c.hostMade(d, g)
 	if !known {
-		if why, known = whyDoubled, c.hasty() && c.twice(g); !known {
-			why, known = c.lostCause(d, g)
-		}
+		why, known = c.lostCause(d, g)
 	}
 	switch {
 	case known && why == whyDoubled:
@@ -321,7 +319,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "", false // the host sends it back to its author
 	case mate == mateNone:
 		return "", false
-	case mate >= 0 && c.hasty() && (own == nil || !c.refuted(d, g, own.client)):
+	case c.hasty() && (c.twice(g) || mate >= 0 && (own == nil || !c.refuted(d, g, own.client))):
 		return whyDoubled, true
 	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g):
 		return whyCrossed, true

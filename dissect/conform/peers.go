@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/conform/internal/align"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -77,13 +78,13 @@ func (c *comparer) passedOn(d, o *destination) (list []element) {
 		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
 		e := element{at: i, number: p.number, key: p.key, pair: -1, src: p.src, g: left[p.number]}
 		switch {
-		case c.hasty() && c.doubtful(d.line[1], i): // it may have another number
+		case p.torn || c.hasty() && c.doubtful(d.line[1], i): // it may have another number
 			e.wild, e.free = true, true
 		case relay != decode.RelayForward && relay != decode.RelayEcho:
 			e.free = true
-		case c.saidBy(p.key) == o.client.Addr: // perhaps as another Client, since it came back
+		case c.saidBy(p.key) == o.client.Addr, p.copyOf != nil && p.copyOf.client.Addr == o.client.Addr: // perhaps as another Client, since it came back
 			e.free = true
-		case p.author != nil:
+		case p.copyOf != nil:
 		case e.g != nil:
 			e.free = relay != decode.RelayForward || c.t.causes(e.g.Event)(o.client)
 		default:
@@ -101,8 +102,8 @@ func (c *comparer) saidBy(key uint64) netip.AddrPort {
 		c.sayers = map[uint64]netip.AddrPort{}
 		for _, d := range c.order {
 			for i := range d.line[1] {
-				if p := &d.line[1][i]; p.author != nil {
-					c.sayers[p.key] = p.author.Addr
+				if p := &d.line[1][i]; p.copyOf != nil {
+					c.sayers[p.key] = p.copyOf.client.Addr
 				}
 			}
 		}
@@ -223,29 +224,82 @@ func mostly(xs, ys []element) bool {
 }
 
 // others returns the place of what another client received of a message or
-// instead of it. It returns mateNone if any other client certainly did not
-// receive it, although it should have if a client's message had caused it.
+// instead of it. It returns mateNone if as many other clients as received it
+// certainly did not, although they should have if a client's message had caused
+// it.
 func (c *comparer) others(d *destination, g *got) int32 {
 	i, ok := d.line[1].index(g.Number)
 	if !ok || !g.standard() || !c.ended {
 		return mateUnknown
 	}
+	if lack, have := c.without(d, i); len(lack) >= have {
+		return mateNone
+	}
+	return c.fellow(d, i)
+}
+
+// without returns the clients that certainly did not receive a message, or one
+// near it with the same bytes, and the number of those that did. If these are
+// not more, it counts as judged.
+func (c *comparer) without(d *destination, i int) (lack []*destination, have int) {
+	var alone []int32
+	have = 1
 	for _, o := range c.order {
 		if o == d {
 			continue
 		}
 		v := c.view(d, o)
-		for _, k := range v.none[g.key] { // it may be another message with the same bytes
-			if near := int(k) - i; v.mates[k] == mateNone && !d.alone[k] && near >= -maxNear && near <= maxNear {
-				if d.alone == nil {
-					d.alone = map[int32]bool{}
+		list := v.none[d.line[1][i].key]
+		k := slices.IndexFunc(list, func(k int32) bool {
+			near := int(k) - i
+			return v.mates[k] == mateNone && !d.alone[k] && near >= -maxNear && near <= maxNear
+		})
+		switch {
+		case k >= 0:
+			lack, alone = append(lack, o), append(alone, list[k])
+		case v.mates[i] >= 0:
+			have++
+		}
+	}
+	if len(lack) >= have {
+		if d.alone == nil {
+			d.alone = map[int32]bool{}
+		}
+		for _, k := range alone {
+			d.alone[k] = true
+		}
+	}
+	return lack, have
+}
+
+// uneven judges the copies that some players received and others certainly did
+// not, in the same place. The fewer ones differ.
+func (c *comparer) uneven() {
+	for _, d := range c.order {
+		for i := range d.line[1] {
+			p := &d.line[1][i]
+			if p.copyOf == nil || d.alone[int32(i)] || !c.astray(d, i) { //nolint:gosec // a place in a line
+				continue
+			}
+			lack, have := c.without(d, i)
+			told := func(o *destination) bool { return c.blamed[blame{o.client.Addr, p.copyOf.frame, p.op}] }
+			lack = slices.DeleteFunc(lack, told)
+			switch {
+			case len(lack) < have:
+				for _, o := range lack {
+					c.differ(result.Difference{
+						Kind: "missing", Frame: p.copyOf.frame, Opcode: p.op, Type: transport.Standard, To: o.client.Addr,
+						Detail: "no copy of the message of " + p.copyOf.client.String() + " in this frame where others received theirs", What: "passed on",
+					}, nil, nil)
 				}
-				d.alone[k] = true
-				return mateNone
+			case !told(d) && !c.blamed[blame{d.client.Addr, int(p.frame), p.op}]:
+				c.differ(result.Difference{
+					Kind: "extra", Frame: int(p.frame), Opcode: p.op, Type: transport.Standard, To: d.client.Addr,
+					Detail: "other players received no copy at that place", What: "sent otherwise than to others",
+				}, nil, nil)
 			}
 		}
 	}
-	return c.fellow(d, i)
 }
 
 // fellow returns the place of what any other client received of a message.

@@ -20,10 +20,11 @@ type place struct {
 	number int64
 	key    uint64
 	src    *source // its cause, nil if unknown
-	author *Client // author of the message of which it is a copy, nil if it is none
+	copyOf *source // the latest message of which it was taken for a copy
 	frame  int32
 	op     decode.Opcode
 	copied bool // it is a copy of its cause
+	torn   bool // another message has the number, too
 	loose  bool // it may be another message with the same bytes, since one did not come, or came too often
 }
 
@@ -69,7 +70,7 @@ func (l line) caused(number int64, src *source, copied bool) (frame int) {
 		return 0
 	}
 	if l[i].src, l[i].copied = src, copied; copied {
-		l[i].author = src.client
+		l[i].copyOf = src
 	}
 	return int(l[i].frame)
 }

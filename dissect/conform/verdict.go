@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"net/netip"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -67,6 +68,13 @@ func (c *comparer) extra(to *Client, g *got) {
 	c.differ(d, nil, g.Body)
 }
 
+// A blame is a message of which a difference tells.
+type blame struct {
+	to    netip.AddrPort
+	frame int
+	op    decode.Opcode
+}
+
 // differ adds a difference, with the fields of both messages.
 func (c *comparer) differ(d result.Difference, want, have []byte) {
 	if len(c.rep.Differences) < result.MaxDifferences {
@@ -74,6 +82,7 @@ func (c *comparer) differ(d result.Difference, want, have []byte) {
 		d.Fields, left = result.Beside(c.t.bodies.shows(d.Type, want), c.t.bodies.shows(d.Type, have))
 		c.t.reached[result.LimitFields] += left
 	}
+	c.blamed[blame{d.To, d.Frame, d.Opcode}] = true
 	c.rep.Differ(d)
 }
 
