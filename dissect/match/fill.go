@@ -90,17 +90,13 @@ func (f *filler) chat() {
 	slices.SortStableFunc(f.to.Chat, func(a, b Talk) int { return cmp.Compare(a.T, b.T) })
 }
 
-// kills adds losses, and the weapons of losses that both recordings show. It
-// reports whether it added one that counts.
+// kills adds losses, and the killers and weapons of losses that both recordings
+// show. It reports whether that changes the numbers of the match.
 func (f *filler) kills() (counts bool) {
-	here, lost := seen{}, map[int]int{} // lost has the index of each ship's loss
+	here := seen{}
 	for i := range f.to.Kills {
-		k := &f.to.Kills[i]
-		key := digits(k.Victim)
-		here[key] = append(here[key], sight{k.T, i})
-		if k.Life != NoLife {
-			lost[k.Life] = i
-		}
+		key := digits(f.to.Kills[i].Victim)
+		here[key] = append(here[key], sight{f.to.Kills[i].T, i})
 	}
 	for i := range f.from.Kills {
 		k := f.from.Kills[i]
@@ -108,18 +104,12 @@ func (f *filler) kills() (counts bool) {
 		k.Victim, k.Killer = f.owner(k.Life, k.Victim), f.owner(f.from.flown(k.Killer, k.T), k.Killer)
 		k.T += f.later
 		k.Life = f.life(k.Life)
-		n, ok := lost[k.Life] // over a bad line, the report of a loss may come many seconds later
-		if !ok {
-			n = here.take(digits(k.Victim), k.T)
-		}
-		if n >= 0 {
-			if same := &f.to.Kills[n]; same.Weapon == "" && same.Killer == k.Killer {
-				same.Weapon = k.Weapon
-				f.retell(same)
-			}
+		if n := here.take(digits(k.Victim), k.T); n >= 0 {
+			counts = f.same(&f.to.Kills[n], &k) || counts
 			continue
 		}
-		if k.Victim == NoPlayer || killed && k.Killer == NoPlayer || len(f.to.Kills) >= MaxKills || !killed && f.removed(k.Life, k.T) {
+		unknown := k.Victim == NoPlayer || killed && k.Killer == NoPlayer
+		if unknown || len(f.to.Kills) >= MaxKills || f.lost(&k) || !killed && f.removed(k.Life, k.T) {
 			continue
 		}
 		k.Frame, k.Assists = 0, nil
@@ -137,6 +127,36 @@ func (f *filler) kills() (counts bool) {
 	}
 	slices.SortStableFunc(f.to.Kills, func(a, b Kill) int { return cmp.Compare(a.T, b.T) })
 	return counts
+}
+
+// same adds to a loss what another recording knows about it. It reports whether
+// that is a killer.
+func (f *filler) same(k, other *Kill) (killer bool) {
+	switch {
+	case k.Killer == other.Killer && k.Weapon == "":
+		k.Weapon = other.Weapon
+	case k.Killer == NoPlayer && other.Killer != NoPlayer: // its report did not reach this place
+		k.Killer, k.Weapon, k.With, k.Distance, k.Friendly = other.Killer, other.Weapon, other.With, other.Distance, other.Friendly
+		if k.Life >= 0 {
+			f.to.Lives[k.Life].Killer = k.Killer
+		}
+		if killer = !k.After; killer {
+			f.credit(k)
+		}
+	default:
+		return false
+	}
+	f.retell(k)
+	return killer
+}
+
+// lost reports whether this recording has the loss of a ship by the same
+// killer, or by any if the other one knows none. Over a bad line, the report of
+// a loss may come many seconds later.
+func (f *filler) lost(k *Kill) bool {
+	return slices.ContainsFunc(f.to.Kills, func(o Kill) bool {
+		return k.Life >= 0 && o.Life == k.Life && (k.Killer == NoPlayer || k.Killer == o.Killer)
+	})
 }
 
 // removed reports whether this recording shows that a ship ended at a time
@@ -177,14 +197,22 @@ func (f *filler) retell(k *Kill) {
 		}
 	}
 	if i, ok := f.told[loss{k.Frame, k.Victim}]; ok {
-		f.to.Events[i].Text = f.to.Tell(k)
+		e := &f.to.Events[i]
+		if e.Text = f.to.Tell(k); k.Killer != NoPlayer {
+			e.Kind = EventKill
+		}
 	}
 }
 
 // count adds a loss to the numbers of its players.
 func (f *filler) count(k *Kill) {
+	f.to.Players[k.Victim].Deaths++
+	f.credit(k)
+}
+
+// credit adds a loss to the numbers of its killer.
+func (f *filler) credit(k *Kill) {
 	all := f.to.Players
-	all[k.Victim].Deaths++
 	switch {
 	case k.Killer == NoPlayer || k.Killer == k.Victim:
 	case k.Friendly:

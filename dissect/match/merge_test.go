@@ -51,6 +51,7 @@ func board(m *match.Match) string {
 // and in field those of the score changes in the host's capture.
 func TestMerge(t *testing.T) {
 	for capture, want := range map[string]string{
+		"battle_mix-s96.pcap.gz":             "undecided: Bot0 0/0, Bot1 0/1, Bot2 1/0, Bot3 0/0",
 		"battle_mix.pcap.gz":                 "draw: Bot0 0/0, Bot1 0/0, Bot2 0/0, Bot3 0/0",
 		"networked_battle.pcap":              "undecided: Bot0 0/0, Bot1 0/0, Bot2 0/0",
 		"field/c15.router.pcap.gz":           "undecided: Pilot1 1/3, Pilot2 1/2, Pilot3 1/2, Pilot4 2/1",
@@ -85,7 +86,9 @@ func TestMerge(t *testing.T) {
 			if best := whole.Matches[0].Places[0]; !best.Host {
 				t.Errorf("the best place is %v", best)
 			}
-			check("at the clients", n, clients...)
+			if capture != "battle_mix-s96.pcap.gz" { // cut packets hide from Bot2 that Bot1 leaves, whose ship is deleted
+				check("at the clients", n, clients...)
+			}
 		})
 	}
 }
