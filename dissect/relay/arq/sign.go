@@ -18,6 +18,7 @@ const (
 	aheadFrom     = 0x8000          // first number that is too far ahead, while few numbers were used
 	behindBy      = 0x3000          // how far behind the numbers of challenges begin, once that many were used
 	behindAtLeast = 0x0400          // how far behind they end
+	behindMost    = 0x4000          // how far behind the oldest message may be, so that numbers before it are less than 0x8000 behind the next one
 )
 
 var challengeBody = msg.Challenge()
@@ -48,8 +49,8 @@ const (
 
 // Challenge puts a challenge into the next datagram. The argument random is 32
 // unpredictable bits. It does nothing for a side with 8-bit numbers, which
-// would confuse the numbers with others, and while very old messages are under
-// way.
+// would confuse the numbers with others, and while a message is under way that
+// is so old that a number before it could be one of those to come.
 func (e *Endpoint) Challenge(now time.Time, random uint32) {
 	from, size := e.challengeRange()
 	if e.eight || e.linger || size == 0 {
@@ -85,13 +86,16 @@ func (e *Endpoint) challengeRange() (from, size uint16) {
 	if e.fewUsed() {
 		return aheadFrom, 0xFFFF - aheadFrom
 	}
-	from, size = next-behindBy, behindBy-behindAtLeast
+	oldest := next // the other side may still wait for this number, but has got those before
 	for _, o := range e.due {
-		if classOf(o.typ) == data && next-o.seq >= behindAtLeast {
-			return 0, 0 // the other side may still wait for such an old number
+		if classOf(o.typ) == data && next-o.seq > next-oldest {
+			oldest = o.seq
 		}
 	}
-	return from, size
+	if next-oldest > behindMost {
+		return 0, 0
+	}
+	return oldest - behindBy, behindBy - behindAtLeast
 }
 
 // fewUsed reports whether so few numbers were used that no message has a number

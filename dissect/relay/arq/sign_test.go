@@ -54,3 +54,52 @@ func TestSignsWhereNumbersBeginAgain(t *testing.T) {
 		t.Errorf("%d messages wait for acknowledgements; %d of %d rounds had a sign", host.Stats().Waiting, signed, 2*around)
 	}
 }
+
+// A message is lost again and again, while a thousand others come through. Challenges go on: without a sign, a host that
+// demands signs would reject every later acknowledgement, also the one of that message.
+func TestSignsAfterALoss(t *testing.T) {
+	const rounds = 0x500 // more than behindAtLeast
+	host, client := New(transport.HostPeer, Limits{}), New(2, Limits{})
+	now := start
+	say(t, host, now, "first")
+	host.next[data], client.in[data].expected = 0x4000, 0x4000
+	host.Abandon()
+	random := rand.New(rand.NewPCG(1, 1))
+	signed, last := 0, 0
+	for round := range rounds {
+		now = now.Add(3 * time.Millisecond) // a busy game of 16
+		say(t, host, now, "x")
+		host.Challenge(now, random.Uint32())
+		for {
+			d, ok := host.Datagram(now, nil)
+			if !ok {
+				break
+			}
+			for _, m := range split(t, d) {
+				if m.Type != transport.Standard || m.Seq != 0x4000 || round == rounds-1 {
+					client.Receive(now, &m, func(*Message) {})
+				}
+			}
+		}
+		for {
+			d, ok := client.Datagram(now, nil)
+			if !ok {
+				break
+			}
+			sign := host.Signed(now, d)
+			if sign == FalseSign {
+				t.Fatalf("round %d: an honest datagram counts as a guess", round)
+			}
+			if sign == TrueSign {
+				signed++
+				last = round
+			}
+			for _, m := range split(t, d) {
+				host.Receive(now, &m, func(*Message) {})
+			}
+		}
+	}
+	if signed < rounds*9/10 || last < rounds-2 {
+		t.Errorf("%d of %d rounds had a sign, the last one in round %d", signed, rounds, last)
+	}
+}
