@@ -342,16 +342,26 @@ func (r *recital) String() string {
 }
 
 // stay waits until the host removes a client that stays from case to case, for
-// A host may do that without a message. It then answers the client no more,
-// though the client repeats what it says.
+// A host may do that without a message. It then sends the client nothing
+// more, and doesn't answer it, though the client repeats what it says.
 func (t *T) stay(most time.Duration) {
-	if t.until(most, t.r.notice) {
-		return
+	const keepalives = 5 * time.Second // the game's host sends something at least that often
+	frames, since := map[*client]int{}, map[*client]time.Time{}
+	silent := func(c *client) bool {
+		if frames[c] != c.frame {
+			frames[c], since[c] = c.frame, t.now()
+		}
+		return t.now().Sub(since[c]) > keepalives
 	}
-	for _, c := range t.p {
-		if acked := t.acks(c).answer; !acked() && !acked() && t.r.alive() && !t.r.notice() {
+	for end := t.now().Add(most); t.until(end.Sub(t.now()), func() bool { return t.r.notice() || slices.ContainsFunc(t.p, silent) }); {
+		i := slices.IndexFunc(t.p, silent)
+		if i < 0 {
+			return // it was removed with a message
+		}
+		if c, acked := t.p[i], t.acks(t.p[i]).answer; !acked() && !acked() && t.r.alive() && !t.r.notice() {
 			t.r.expelled[c] = true
 			t.r.putOut = append(t.r.putOut, note{fmt.Sprintf("frame %d: %s was removed without a message: the host goes on, but no longer answers this client", c.frame, c.name), []int{c.frame}})
+			return
 		}
 	}
 }
