@@ -176,3 +176,28 @@ func TestShortGames(t *testing.T) {
 		}
 	}
 }
+
+// If a client had to repeat an answer of an earlier round, a request of round 3 doesn't show that the host has joined the
+// fragments of round 2: it may have taken the copy for an answer. So that a host passes T-12 by this is impossible.
+func TestRepeatedAnswers(t *testing.T) {
+	type ack struct {
+		at  netip.AddrPort
+		seq uint16
+	}
+	lost := map[ack]bool{}
+	lossy := &fault{out: func(_ *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		first := ack{at, m.Seq}
+		if m.Type != transport.Acknowledge || m.Control() || lost[first] {
+			return true
+		}
+		lost[first] = true
+		return false
+	}}
+	rep, err := Run(lossy.world(), optionsOf(Stock, 3, "T-12"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := rep.Results[0]; res.Verdict != Skip || !strings.Contains(res.Why, "sent twice") {
+		t.Errorf("%s: %s %v", res.Verdict, res.Why, res.Came)
+	}
+}

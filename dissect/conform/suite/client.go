@@ -346,6 +346,21 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 	c.signs.holds(at, c.Link().Held > 0)
 }
 
+// twice reports whether the client sent a game message with this opcode again,
+// since no acknowledgement came.
+func (c *client) twice(op decode.Opcode) bool {
+	seen := map[uint16]bool{}
+	for _, m := range c.out {
+		if m.is(op) && !m.Fragment {
+			if seen[m.Seq] {
+				return true
+			}
+			seen[m.Seq] = true
+		}
+	}
+	return false
+}
+
 // forget clears the records of the client.
 func (c *client) forget() {
 	c.in, c.out, c.delivered, c.texts = nil, nil, nil, nil

@@ -79,6 +79,7 @@ type runner struct {
 	shutOut int  // number of consecutive failed connects
 	counts  bool // the host has passed T-10, so it counts beyond 255
 	short   bool // the host was seen to count to 255 and no further
+	lasted  bool // it was then tried whether clients stay in longer games
 	joins   int  // number of joins of clients that send nothing unusual
 	spoiled int  // number of these with signs of a network that loses or delays datagrams
 	entered bool // a client has been let in
@@ -180,6 +181,9 @@ func Run(d Driver, o Options) (*Report, error) {
 	r.repeat(played, results)
 	if strolls && r.dead == "" && len(results) == 0 {
 		r.stroll()
+	}
+	if (r.short || len(results) == 0) && o.Slow && r.dead == "" && !r.overBy(-longGame) && slices.ContainsFunc(o.Cases, func(c *Case) bool { return c.ID == staying }) {
+		r.lasted = r.lasts()
 	}
 	rep.Stopped = cmp.Or(r.dead, r.spent)
 	if r.barred && !r.entered {
