@@ -44,7 +44,7 @@ CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions
 # What "make windows" runs: a double click and the page, the engine for Wireshark, the installer
 # and all tests. CI has time for the page, and the tests of files, paths, sockets and whole commands.
 WINDOWS ?= -home -engine -installer ./...
-WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
+WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control launch partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter

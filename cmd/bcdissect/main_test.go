@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"math"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -43,6 +45,17 @@ func (t tests) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	return t.M.Run()
+}
+
+// freePort returns a loopback address with a closed port.
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return netip.MustParseAddrPort(c.LocalAddr().String())
 }
 
 // TestScripts runs the program as users do. $CAPTURES and $LOGS are the folders of the

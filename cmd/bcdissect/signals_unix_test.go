@@ -26,17 +26,6 @@ import (
 	"github.com/bcdissect/bcdissect/report/verdicts"
 )
 
-// freePort returns a loopback address with a closed port.
-func freePort(t *testing.T) netip.AddrPort {
-	t.Helper()
-	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return netip.MustParseAddrPort(c.LocalAddr().String())
-}
-
 // ends waits for a process that has to end, and returns its status.
 func ends(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()

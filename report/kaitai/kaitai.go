@@ -1,6 +1,5 @@
 // Not part of the library: package kaitai converts the lines of opcodes -T json
-// to a description for Kaitai Struct (https://kaitai.io), which makes parsers
-// from it.
+// to a description for Kaitai Struct (https://kaitai.io), a parser generator.
 package kaitai
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/reference"
 )
 
-// base is the part that all descriptions have. A test makes its types of kinds
-// from their lines.
+// base is the part that all descriptions have. A test makes its types of kinds.
 //
 //go:embed base.json
 var base []byte
@@ -119,8 +117,7 @@ func (t *group) group(name, prefix string) {
 	t.types[name] = object{"params": params, "seq": g.seq, "instances": g.instances}
 }
 
-// typeOf returns the name of the type for a struct or for the elements of a
-// list.
+// typeOf returns the name of the type for a struct or for a list's elements.
 func (t *group) typeOf(path string) string {
 	return t.root + "_" + strings.NewReplacer("[].", "_", ".", "_").Replace(path)
 }
