@@ -83,12 +83,7 @@ func (all authors) of(a *Client) *own {
 // strays returns the messages to a client without a cause, and finds the places
 // of the copies of each author's messages.
 func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
-	gots := map[int64]*got{}
-	for _, g := range d.gots {
-		if g.Number >= 0 && g.standard() {
-			gots[g.Number] = g
-		}
-	}
+	gots := d.leftOver()[1]
 	for i, p := range d.line[1] {
 		switch g := gots[p.number]; {
 		case p.copied && p.src.number >= 0:
@@ -126,20 +121,17 @@ func (c *comparer) spoken(d *destination, author *Client, wants map[*source]*exp
 // messages.
 func (c *comparer) copies(d *destination, author *Client, places []int, strays []stray) (list []element) {
 	l := d.line[1]
-	for len(places)+len(strays) > 0 {
-		if len(strays) == 0 || len(places) > 0 && places[0] < strays[0].at {
-			at := places[0]
-			p := &l[at]
-			if places = places[1:]; p.copied && p.src.client == author {
-				list = append(list, element{src: p.src, at: at, number: p.number, key: p.key, pair: -1, free: p.src.uncertain()})
-			}
-			continue
+	for _, i := range places {
+		if p := &l[i]; p.copied && p.src.client == author {
+			list = append(list, element{src: p.src, at: i, number: p.number, key: p.key, pair: -1, free: p.src.uncertain()})
 		}
-		s := &strays[0]
-		if strays = strays[1:]; l[s.at].src == nil && s.causes(author) {
+	}
+	for _, s := range strays {
+		if l[s.at].src == nil && s.causes(author) {
 			list = append(list, element{g: s.got, at: s.at, number: s.got.Number, key: s.got.key, pair: -1, free: s.free || s.author != author})
 		}
 	}
+	slices.SortFunc(list, func(a, b element) int { return a.at - b.at })
 	return list
 }
 

@@ -129,14 +129,6 @@ func createdBy(m decode.Message) (c creation, ok bool) {
 	return c, false
 }
 
-// slotIn returns a slot that a message names, or -1 if it is not a slot.
-func slotIn(slot uint8) int {
-	if slot < wire.Slots {
-		return int(slot)
-	}
-	return -1
-}
-
 // name returns the name in the body of a NameChange, or "" if there is none.
 func (b *bodies) name(body []byte) wire.Untrusted {
 	if m, ok := b.control(transport.NameChange, body).(*transport.Identity); ok {

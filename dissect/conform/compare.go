@@ -144,7 +144,6 @@ type comparer struct {
 	departs    []relay.Departure // the model's departures because of it
 	buf        []byte
 	got        got       // the message being handled
-	spare      []*expect // for reuse
 	step       []*expect // expected messages because of the current input
 	evict      int
 	load       load // all messages that wait
@@ -313,13 +312,12 @@ func (c *comparer) expected(by model, s *sent) {
 	}
 	body, why := c.renumbered(src, s)
 	src.kept = true
-	x := c.blank()
-	*x = expect{
+	x := expect{
 		to: s.to.client, by: by, src: src, typ: s.Type, op: s.op, body: body,
 		reliable: s.Reliable, priority: s.Priority, why: why,
 	}
-	x.replica = creates(c.specOf(x)) && src.client == x.to
-	x.key = c.keyOf(x)
+	x.replica = creates(c.specOf(&x)) && src.client == x.to
+	x.key = c.keyOf(&x)
 	if d := c.departure(s); d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {
 			x.why = whySpare
@@ -331,11 +329,11 @@ func (c *comparer) expected(by model, s *sent) {
 	for _, o := range c.step {
 		if o.key == x.key && o.to == x.to && o.by&by == 0 {
 			o.by |= by
-			c.recycle(x)
 			return
 		}
 	}
-	c.step = append(c.step, x)
+	kept := x
+	c.step = append(c.step, &kept)
 }
 
 // renumbered returns the body of a message that a model sent, with the captured
@@ -441,7 +439,6 @@ func (c *comparer) await(d *destination, x *expect) {
 	for _, key := range x.keys() {
 		if g := d.firstGot(key, x); g != nil {
 			c.pair(d, x, g)
-			c.recycle(x)
 			return
 		}
 	}
@@ -493,27 +490,6 @@ func (c *comparer) place(d *destination, g *got) {
 // place returns the place of a numbered message.
 func (g *got) place() place {
 	return place{number: g.Number, key: g.key, op: g.Op, frame: int32(g.Frame)} //nolint:gosec // a frame number
-}
-
-// blank returns an empty expected message.
-func (c *comparer) blank() *expect {
-	n := len(c.spare)
-	if n == 0 {
-		return new(expect)
-	}
-	x := c.spare[n-1]
-	c.spare = c.spare[:n-1]
-	return x
-}
-
-// recycle takes back an expected message that is in no list.
-func (c *comparer) recycle(x *expect) {
-	const most = 1024
-	if x.alt != nil || len(c.spare) >= most {
-		return
-	}
-	*x = expect{}
-	c.spare = append(c.spare, x)
 }
 
 // output handles a message of the captured host.
@@ -627,7 +603,7 @@ func (d *destination) firstGot(key uint64, x *expect) *got {
 	for _, g := range s.gots {
 		if d.work.spend(1); g.done {
 			done++
-		} else if d.fits(x, g) {
+		} else if (&turn{d: d, g: g}).fits(x) {
 			return g
 		}
 	}
@@ -635,13 +611,6 @@ func (d *destination) firstGot(key uint64, x *expect) *got {
 		s.gots = slices.DeleteFunc(s.gots, (*got).finished)
 	}
 	return nil
-}
-
-// fits reports whether a message can be a copy of the expected one, given its
-// author's order of messages.
-func (d *destination) fits(x *expect, g *got) bool {
-	t := turn{d: d, g: g}
-	return t.fits(x)
 }
 
 // A turn is the position of a captured message among the copies of one author's
@@ -752,10 +721,7 @@ func (c *comparer) relieve() {
 	if c.load.messages <= c.room && !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
 		return
 	}
-	c.load = load{}
-	for _, d := range c.order {
-		d.tidy(&c.load)
-	}
+	c.tidy()
 	const few = 2048
 	if c.room = 2*c.load.messages + few; !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
 		return
@@ -767,6 +733,11 @@ func (c *comparer) relieve() {
 		c.evict += c.resolve(d, len(d.expects)/2, len(d.gots)/2)
 		d.tidy(&load{})
 	}
+	c.tidy()
+}
+
+// tidy drops finished messages, and counts the others.
+func (c *comparer) tidy() {
 	c.load = load{}
 	for _, d := range c.order {
 		d.tidy(&c.load)
@@ -797,8 +768,8 @@ func (l *load) beyond(messages, bytes int) bool { return l.messages > messages |
 func (c *comparer) finish(lossy bool) {
 	c.rates.lossy = lossy || c.t.lossy()
 	loosen := func() {
+		c.tidy()
 		for _, d := range c.order {
-			d.tidy(&load{})
 			d.loosen()
 			c.changes++
 		}

@@ -42,12 +42,7 @@ const (
 // resolve judges the first messages to a client that did not come, and the
 // first ones without a cause. It returns how many there were.
 func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
-	d.left = [2]map[int64]*got{{}, {}}
-	for _, g := range d.gots {
-		if g.Number >= 0 {
-			d.left[classOf(g.Type)][g.Number] = g
-		}
-	}
+	d.left = d.leftOver()
 	for _, x := range d.expects[:expects] {
 		if !x.done {
 			n++
@@ -265,7 +260,7 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 			}
 		}
 	}
-	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi, func(n int64) bool { return true }) {
+	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi) {
 		return ""
 	}
 	if lo == firstNumber || hi == lastNumber {
@@ -429,7 +424,7 @@ func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 			continue
 		}
 		at := d.around(class, g.Number, o, nil)
-		if !at.whole() || o.unseen(class, at.from, at.till, func(int64) bool { return true }) {
+		if !at.whole() || o.unseen(class, at.from, at.till) {
 			continue
 		}
 		if o.count(class, g.key, at.from, at.till, a) < d.count(class, g.key, at.lo, at.hi, a) {

@@ -72,7 +72,7 @@ func (c *comparer) lookAcross(d, o *destination) {
 // passedOn returns the numbered messages to a client. Messages that the other
 // client need not have received are free.
 func (c *comparer) passedOn(d, o *destination) (list []element) {
-	left := d.leftOver()
+	left := d.leftOver()[1]
 	for i := range d.line[1] {
 		p := &d.line[1][i]
 		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
@@ -130,12 +130,12 @@ func (c *comparer) doubtful(l line, i int) bool {
 	return false
 }
 
-// leftOver returns the numbered messages to a client without a cause.
-func (d *destination) leftOver() map[int64]*got {
-	left := map[int64]*got{}
+// leftOver returns the numbered messages to a client without a cause, by class.
+func (d *destination) leftOver() [2]map[int64]*got {
+	left := [2]map[int64]*got{{}, {}}
 	for _, g := range d.gots {
-		if g.Number >= 0 && g.standard() {
-			left[g.Number] = g
+		if g.Number >= 0 {
+			left[classOf(g.Type)][g.Number] = g
 		}
 	}
 	return left

@@ -130,23 +130,11 @@ func (d *destination) firmAt(class, i int) bool {
 	return lo <= s.number && s.number <= hi
 }
 
-// unseen calls f with the numbers between lo and hi that the capture lacks,
-// until f returns true. It reports whether f did, or there are too many.
-func (d *destination) unseen(class int, lo, hi int64, f func(number int64) bool) bool {
-	if hi > lo+maxLooked || d.work.over() {
-		return true
-	}
+// unseen reports whether the capture lacks a number between lo and hi, or they
+// are too far apart.
+func (d *destination) unseen(class int, lo, hi int64) bool {
 	l := d.line[class]
-	d.work.spend(int(hi - lo))
-	i := atNumber(l, lo+1)
-	for n := lo + 1; n < hi; n++ {
-		if i < len(l) && l[i].number == n {
-			i++
-		} else if f(n) {
-			return true
-		}
-	}
-	return false
+	return hi > lo+maxLooked || d.work.over() || int64(atNumber(l, hi)-atNumber(l, lo+1)) < hi-lo-1
 }
 
 // spotAt returns the lowest and the highest number of the messages to a client

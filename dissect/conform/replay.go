@@ -82,7 +82,7 @@ func New(cfg Config) *Replay {
 // returns.
 func (r *Replay) Record(rec *dissect.Record) error {
 	r.learn(rec)
-	r.t.record(rec)
+	r.t.Record(rec)
 	return nil
 }
 

@@ -123,7 +123,7 @@ func (s *sums) judge(c *comparer) {
 		known, last, seen := map[int32]standing{}, scored{number: -1}, map[uint64]bool{}
 		for i := range d.scored {
 			o := &d.scored[i]
-			if d.client.cut || o.number > last.number && d.unseen(1, last.number, o.number, func(int64) bool { return true }) {
+			if d.client.cut || d.unseen(1, last.number, o.number) {
 				doubt(known, !d.client.cut && next[[2]uint64{last.key, o.key}] > 1)
 			}
 			if k, ok := d.line[1].index(o.number); ok && c.hasty() && c.doubtful(d.line[1], k) { // it was sent at another time

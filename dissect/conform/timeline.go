@@ -154,14 +154,11 @@ func NewClients(catalog *decode.Catalog, emit func(*Event)) *Clients {
 	return &Clients{newTimeline(catalog, emit)}
 }
 
-// Record handles a record of the pipeline.
-func (c *Clients) Record(r *dissect.Record) { c.record(r) }
-
 // Others returns the hosts of the capture's other games.
-func (c *Clients) Others() []netip.AddrPort { return c.others }
+func (t *timeline) Others() []netip.AddrPort { return t.others }
 
-// record handles a record of the pipeline.
-func (t *timeline) record(r *dissect.Record) {
+// Record handles a record of the pipeline.
+func (t *timeline) Record(r *dissect.Record) {
 	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 {
 		return
 	}
@@ -302,8 +299,8 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 			return s
 		}
 	}
-	if c, ok := createdBy(r.Message); ok {
-		return slotIn(c.slot)
+	if c, ok := createdBy(r.Message); ok && c.slot < wire.Slots {
+		return int(c.slot)
 	}
 	return -1
 }
@@ -506,9 +503,7 @@ func (t *timeline) leaves(e *Event) {
 	if id != c.Peer {
 		t.pretended[id] = e.Time
 	}
-	if c.admitted {
-		t.emit(e)
-	}
+	t.hand(c, e)
 }
 
 // hand emits an event of a client that the host has let in.
@@ -724,15 +719,7 @@ func (t *timeline) late() bool { return t.adopted > 0 }
 // placed reports whether the slots of all clients whose join is not in the
 // capture are known.
 func (t *timeline) placed() bool {
-	if t.adopted == 0 {
-		return true
-	}
-	for _, c := range t.order {
-		if c.Adopted && c.admitted && c.Slot < 0 && !c.gone {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.order, func(c *Client) bool { return c.Adopted && c.admitted && c.Slot < 0 && !c.gone })
 }
 
 // partial reports whether there are or may be players without captured traffic.

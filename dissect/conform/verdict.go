@@ -163,7 +163,7 @@ func common(a, b []byte) (n int) {
 func (c *comparer) sameLine(a, b []byte) bool {
 	said, ok := chatIn(c.t.bodies.game(a))
 	heard, too := chatIn(c.t.bodies.game(b))
-	return ok && too && said.text == heard.text
+	return ok && too && said == heard
 }
 
 // sameObject reports whether two creations are of the same object, with equal
@@ -174,18 +174,13 @@ func (c *comparer) sameObject(a, b []byte) bool {
 	return ok && too && first == second
 }
 
-// A chatLine is a line of chat, of either kind.
-type chatLine struct {
-	sender int32
-	text   string
-}
-
-func chatIn(m decode.Message) (l chatLine, ok bool) {
+// chatIn returns the text of a line of chat, of either kind.
+func chatIn(m decode.Message) (text string, ok bool) {
 	switch m := m.(type) {
 	case *msg.Chat:
-		return chatLine{m.Sender, string(m.Text)}, true
+		return string(m.Text), true
 	case *msg.TeamChat:
-		return chatLine{m.Sender, string(m.Text)}, true
+		return string(m.Text), true
 	}
-	return l, false
+	return "", false
 }
