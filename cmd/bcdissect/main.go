@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -39,11 +40,12 @@ func main() {
 
 // onlyFiles reports whether all arguments are names of existing files. That is so
 // after a double click, which has no arguments, and after captures are dropped on
-// the program.
+// the program. Dropped folders count, since home says what to do with them, but
+// not folders that have the name of a command.
 func onlyFiles(args []string) bool {
 	return !slices.ContainsFunc(args, func(name string) bool {
 		info, err := os.Stat(name)
-		return err != nil || info.IsDir()
+		return err != nil || info.IsDir() && !filepath.IsAbs(name)
 	})
 }
 

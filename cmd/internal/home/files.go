@@ -122,6 +122,8 @@ func check(path string) error {
 	switch {
 	case err != nil:
 		return cli.PlainPath(path, err)
+	case info.IsDir():
+		return fmt.Errorf("%s: a folder; choose the captures in it", path)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: not a file; choose a capture", path)
 	}
@@ -302,15 +304,15 @@ func (h *Home) anonymous(names []string) (*copied, error) {
 	name := filepath.Base(path)
 	draft, err := cli.CreateDraft(path, false, cli.Streams{Graceful: true})
 	if err != nil {
-		return nil, err
+		return nil, elsewhere(err)
 	}
 	notes, err := viewer.Save(draft, viewer.Choice{Form: viewer.FormAnonymous, Name: name}, whole, func(int64, int64) {})
 	if err = errors.Join(err, draft.Close()); err != nil {
 		draft.Discard()
-		return nil, err
+		return nil, cli.PlainPath(name, err)
 	}
 	if err := draft.Accept(); err != nil {
-		return nil, err
+		return nil, cli.PlainPath(name, err)
 	}
 	h.log.Say("an anonymous copy of %s is in %s", base, name)
 	return &copied{report.Escape(name), notes}, nil

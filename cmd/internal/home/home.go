@@ -226,9 +226,15 @@ func (h *Home) showFolder() error {
 
 func (h *Home) makeFolder() error {
 	if err := os.MkdirAll(h.folder, 0o755); err != nil {
-		return cli.PlainPath(h.folder, err)
+		return elsewhere(cli.PlainPath(h.folder, err))
 	}
 	return nil
+}
+
+// elsewhere adds the way out to an error of writing to the folder of
+// recordings. On Windows the protection against ransomware can cause one.
+func elsewhere(err error) error {
+	return fmt.Errorf("%w; let the program write there, or start it with home --folder and another folder", err)
 }
 
 // A memory passes on messages of the program and keeps the last lines for the

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -198,9 +200,9 @@ func TestPaths(t *testing.T) {
 		{`""`, "", "choose a recording"},
 		{"  ", "", "choose a recording"},
 		{"letter.txt", "", "letter.txt: not a capture"},
-		{"..", "", "not a file"},
+		{"..", "", "choose the captures in it"},
 		{"../recordings", "", ""}, // relative to the program, not to the folder
-		{h.folder, "", "recordings: not a file; choose a capture"},
+		{h.folder, "", "recordings: a folder; choose the captures in it"},
 		{"a\x1b[2Jb.pcap", "", `a\x1b[2Jb.pcap`},
 	} {
 		o, fault := ask[opening](t, h, "open", names(t, c.name))
@@ -385,6 +387,51 @@ func TestHostile(t *testing.T) {
 	for _, text := range append(s.Names, s.Name, s.Map) {
 		if strings.ContainsFunc(text, unicode.IsControl) {
 			t.Errorf("%q has a control character", text)
+		}
+	}
+}
+
+// TestIncomplete stops recordings that have failed: one opens as far as it goes, with
+// the reason, and of the other only the reason is left.
+func TestIncomplete(t *testing.T) {
+	t.Parallel()
+	h := newTest(t)
+	ended := make(chan struct{})
+	close(ended)
+	failed := &recording{file: put(t, h, "a.pcapng", 0, 300), err: errors.New("a.pcapng: no space left\x1b"), ended: ended, end: func() {}}
+	h.tape = failed
+	o, fault := ask[opening](t, h, "stop", "{}")
+	if fault != "" || len(served(t, h, &o)["a.pcapng"]) == 0 || len(o.Remarks) != 1 || o.Remarks[0] != `the recording is not complete: a.pcapng: no space left\x1b` {
+		t.Errorf("%q, %+v", fault, o)
+	}
+	failed.file = filepath.Join(h.folder, "none.pcapng")
+	if o, fault = ask[opening](t, h, "stop", "{}"); fault != `a.pcapng: no space left\x1b` {
+		t.Errorf("%q, %+v", fault, o)
+	}
+}
+
+// TestBusyPorts takes all ports that a game could join.
+func TestBusyPorts(t *testing.T) {
+	h := newTest(t)
+	for port := range mostPorts {
+		// Where another program has one, it is taken as well.
+		if conn, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", query.FirstPort+port)); err == nil {
+			defer conn.Close()
+		}
+	}
+	if _, fault := ask[state](t, h, "record", `{"server": "127.0.0.1:9"}`); !strings.HasPrefix(fault, "none of the ports 22101 to 22110 of this computer is free") {
+		t.Errorf("%q", fault)
+	}
+}
+
+// TestNoFolder records where nothing can be written.
+func TestNoFolder(t *testing.T) {
+	t.Parallel()
+	h := newTest(t)
+	h.folder = filepath.Join(put(t, h, "a.pcapng", 0, 10), "recordings") // below a file
+	for what, body := range map[string]string{"record": `{"server": "127.0.0.1:9"}`, "folder": "{}", "anonymous": names(t, fixtures.Path("captures/join_flow.pcap"))} {
+		if _, fault := ask[state](t, h, what, body); !strings.Contains(fault, "; let the program write there, or start it with home --folder and another folder") || strings.Contains(fault, "mkdir") {
+			t.Errorf("%s: %q", what, fault)
 		}
 	}
 }

@@ -44,11 +44,11 @@ type status struct {
 	Join      string  `json:"join"` // address to type in the game
 	File      string  `json:"file"`
 	Seconds   float64 `json:"seconds"`
-	Playing   int     `json:"playing"`        // number of games on this computer that are playing
-	Datagrams int64   `json:"datagrams"`      // number in both directions
-	Bytes     int64   `json:"bytes"`          // size of the file
-	Live      string  `json:"live,omitempty"` // path of the live page
-	Error     string  `json:"error,omitempty"`
+	Playing   int     `json:"playing"`         // number of games on this computer that are playing
+	Datagrams int64   `json:"datagrams"`       // number in both directions
+	Bytes     int64   `json:"bytes"`           // size of the file
+	Live      string  `json:"live,omitempty"`  // path of the live page
+	Error     string  `json:"error,omitempty"` // why the recording is not complete
 }
 
 // running returns the current recording, nil if there is none.
@@ -142,13 +142,14 @@ func (h *Home) write(r *recording) error {
 	r.file = unused(filepath.Join(h.folder, r.began.Format("2006-01-02 15.04.05 ")+server))
 	file, err := (&cli.Recording{Name: r.file}).OpenDatagrams("", "proxy", "traffic between clients and host")
 	if err != nil {
-		return fmt.Errorf("can't record: %w", err)
+		return fmt.Errorf("can't record: %w", elsewhere(err))
 	}
 	r.proxy.Record(file)
 	return nil
 }
 
-// stop ends the recording and opens its match.
+// stop ends the recording and opens its match. If the recording failed, as on a
+// full disk, it opens what was recorded before.
 func (h *Home) stop() (*opening, error) {
 	h.mu.Lock()
 	r := h.tape
@@ -157,10 +158,15 @@ func (h *Home) stop() (*opening, error) {
 		return nil, errors.New("nothing is being recorded")
 	}
 	r.end()
-	if r.err != nil {
-		return nil, r.err
+	o, err := h.open([]string{r.file})
+	switch {
+	case r.err == nil:
+		return o, err
+	case err != nil:
+		return nil, r.err // the reason why there is nothing to open
 	}
-	return h.open([]string{r.file})
+	o.Remarks = append(o.Remarks, report.Escape("the recording is not complete: "+r.err.Error()))
+	return o, nil
 }
 
 // status describes a recording for the page.
@@ -176,11 +182,12 @@ func (r *recording) status() *status {
 	if s.Running && r.audience != nil {
 		s.Live = r.audience.path()
 	}
+	err := r.proxy.Failed()
 	if !s.Running {
-		s.Seconds = r.took.Seconds()
-		if r.err != nil {
-			s.Error = report.Escape(r.err.Error())
-		}
+		s.Seconds, err = r.took.Seconds(), r.err
+	}
+	if err != nil {
+		s.Error = report.Escape(err.Error())
 	}
 	return s
 }

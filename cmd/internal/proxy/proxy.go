@@ -141,7 +141,18 @@ func Open(ctx context.Context, target *Target, listen ...string) (p *Proxy, err 
 		}
 		_ = conn.Close() // no datagram was read
 	}
+	if n := len(listen); n > 1 {
+		err = fmt.Errorf("none of the ports %s to %s of this computer is free; end other recordings and hosts, or the game, and try again", listen[0], listen[n-1])
+	}
 	return nil, err
+}
+
+// Failed returns the error that ended the recording, nil if there is none. The
+// game goes on after it.
+func (p *Proxy) Failed() error {
+	p.tape.Lock()
+	defer p.tape.Unlock()
+	return p.Recorder.Failed()
 }
 
 // New returns a proxy that listens on a socket.

@@ -644,6 +644,11 @@ func TestFailedRecording(t *testing.T) {
 		host.send(t, host.expect(t, fmt.Sprint(n)), "answer")
 		c.expect(t, "answer")
 	}
+	for deadline := time.Now().Add(time.Minute); p.Failed() == nil && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // recorded by another goroutine
+	}
+	if err := p.Failed(); !errors.Is(err, errFull) {
+		t.Errorf("while the game goes on: %v", err)
+	}
 	if err := end(); !errors.Is(err, errFull) || cli.StatusOf(err) != cli.ExitFailed {
 		t.Errorf("got %v", err)
 	}

@@ -34,6 +34,9 @@ func (r *Recorder) Wanted() bool { return r.packets != nil }
 // Active reports whether datagrams are being written.
 func (r *Recorder) Active() bool { return r.file != nil }
 
+// Failed returns the first error of the recording, nil if there is none.
+func (r *Recorder) Failed() error { return r.failed }
+
 // Full reports whether the wanted number of datagrams has been reached.
 func (r *Recorder) Full() bool { return r.Packets > 0 && r.noted == r.Packets }
 

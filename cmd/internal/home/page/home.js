@@ -123,6 +123,7 @@ function showLive(t) {
     h('p', { class: 'join' }, 'Join ', h('b', null, t.join), ' in the game'),
     h('p', { class: 'soft' }, `In the game, choose Multiplayer and Join, and type ${t.join} where the address of a server goes. You then play on ${t.server}. The recording goes on when you close this page.`),
     h('dl', { class: 'facts' }, home.facts = ['Your game', 'Time', 'Datagrams', 'File size'].map((name) => fact(name, '')), fact('Recorded in', t.file, { class: 'wide' })),
+    t.error ? h('p', { class: 'trouble', role: 'alert' }, `The recording has ended: ${t.error}. The game goes on without it.`) : null,
     h('p', { class: 'row' }, button('Stop and watch', () => work('Completing the recording …', async () => turnTo(await ask('stop'))), { class: 'main', id: 'stop', 'data-key': 'stop' }),
       t.live ? h('a', { href: t.live, target: '_blank', id: 'live', 'data-key': 'live' }, 'Watch it live') : null),
   ];
@@ -187,7 +188,7 @@ function show(s) {
   home.idle.hidden = Boolean(s.tape?.running);
   home.live.hidden = !s.tape?.running;
   part('found', home.servers || s.servers.map((host) => ({ host, used: true })), listServers);
-  part('live', s.tape && { running: s.tape.running, join: s.tape.join, server: s.tape.server, file: s.tape.file, live: s.tape.live }, showLive);
+  part('live', s.tape && { running: s.tape.running, join: s.tape.join, server: s.tape.server, file: s.tape.file, live: s.tape.live, error: s.tape.error }, showLive);
   part('list', { recordings: s.tape?.running ? s.recordings.filter((f) => f.shown !== s.tape.file) : s.recordings, more: s.more }, listRecordings);
   part('folder', s.folder, (name) => ['Recordings are in ', h('bdi', null, name), '. ', button('Open the folder', folder, { 'data-key': 'folder' })]);
   part('said', s.said, (lines) => h('pre', { class: 'notes', tabindex: 0, 'aria-label': 'What the program says' }, lines.join('\n')));
