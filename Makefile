@@ -294,6 +294,11 @@ damage: build ## run the built program over RUNS damaged captures, made with SEE
 
 long: ## the tests that have a long form (BCDISSECT_LONG), in that form
 	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/relay/...
+	@if command -v $(CHROMIUM) >/dev/null; then \
+		$(MAKE) --no-print-directory build && cd report/page/browsertest && CHROMIUM=$(CHROMIUM) BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m ./...; \
+	else \
+		echo "make: no hour of a live page: $(CHROMIUM) is not installed" >&2; \
+	fi
 
 wiresharks: ## the tests of the plugin with Wireshark 4.4 and 4.6, in Debian's later releases (needs root and debootstrap)
 	report/wireshark/releases.sh

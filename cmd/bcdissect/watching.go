@@ -20,11 +20,13 @@ import (
 
 // Limits of the live page.
 const (
-	leastDelay = time.Second
-	mostDelay  = time.Hour
-	watchers   = 600           // connections at the same time, since each browser opens several
-	liveMemory = 32 << 20      // target for the memory of the program in bytes while it serves the page
-	anyPort    = "127.0.0.1:0" // address of --web without a value
+	leastDelay  = time.Second
+	mostDelay   = time.Hour
+	watchers    = 600           // connections at the same time, since each browser opens several
+	writeBuffer = 256 << 10     // size of a connection's buffer in the system, in bytes
+	liveMemory  = 32 << 20      // target for the memory of the program in bytes while it serves the page
+	liveGrowth  = 25            // growth of the heap in percent between garbage collections meanwhile
+	anyPort     = "127.0.0.1:0" // address of --web without a value
 )
 
 // A livePages is the page of a match that is being played, for viewers in
@@ -74,14 +76,28 @@ func (w *livePages) open(log *cli.Log) error {
 		return cli.Failed(fmt.Errorf("--web: %w", cli.Plain(err)))
 	}
 	cli.LimitMemory(liveMemory)
+	cli.CollectOften(liveGrowth)
 	at := l.Addr().(*net.TCPAddr).AddrPort()
 	w.say(log, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
 	w.end, w.ended = make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer cli.Guard()
-		w.ended <- site.Serve(netutil.LimitListener(l, watchers), w.server.Handler(), w.end)
+		w.ended <- site.Serve(netutil.LimitListener(smallBuffers{l}, watchers), w.server.Handler(), w.end)
 	}()
 	return nil
+}
+
+// smallBuffers is a listener whose connections have small buffers in the
+// system. By default a viewer who reads nothing would fill megabytes.
+type smallBuffers struct{ net.Listener }
+
+// Accept implements [net.Listener].
+func (l smallBuffers) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(writeBuffer) // the system's default also works
+	}
+	return c, err
 }
 
 // say prints the addresses of the page.

@@ -14,3 +14,12 @@ func LimitMemory(bytes int64) {
 		debug.SetMemoryLimit(bytes)
 	}
 }
+
+// CollectOften has the garbage collector run when the heap has grown by a
+// percentage, for as long as the process runs. It does not change a percentage
+// that the user has set with GOGC.
+func CollectOften(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}

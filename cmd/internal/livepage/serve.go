@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/site"
@@ -58,7 +59,8 @@ func (s *Server) Handler() http.Handler {
 
 // serve answers a request for a page or for a part of one.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, name string, ofPage, ofAPI view, delay time.Duration) {
-	v := &viewer{server: s, w: w, out: http.NewResponseController(w), delay: delay, buffer: make([]byte, 0, chunk)}
+	v := &viewer{server: s, w: w, out: http.NewResponseController(w), delay: delay}
+	defer v.rest()
 	v.hurry()
 	var err error
 	switch name {
@@ -117,7 +119,8 @@ type viewer struct {
 	out    *http.ResponseController
 	view   view
 	delay  time.Duration
-	buffer []byte
+	own    *[chunk]byte // nil while nothing is sent
+	buffer []byte       // what is to be sent
 }
 
 // hurry sets a deadline, after which the viewer is dropped.
@@ -225,6 +228,7 @@ func (v *viewer) follow(place int64) (int64, error) {
 // wait waits until there is an entry at an offset and it is old enough. It
 // returns false if the viewer disconnects or the server ends.
 func (v *viewer) wait(r *http.Request, place int64) bool {
+	v.rest()
 	j := v.server.journal
 	size, changed := j.extent()
 	pause := quiet
@@ -287,8 +291,23 @@ func (v *viewer) copy(e *entry) error {
 	}
 }
 
+// buffers are for viewers that are being sent something.
+var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
+
+// rest returns the buffer, whose contents have been sent.
+func (v *viewer) rest() {
+	if v.own != nil {
+		buffers.Put(v.own)
+		v.own, v.buffer = nil, nil
+	}
+}
+
 // print adds text to the buffer.
 func (v *viewer) print(format string, args ...any) {
+	if v.own == nil {
+		v.own = buffers.Get().(*[chunk]byte)
+		v.buffer = v.own[:0]
+	}
 	v.buffer = fmt.Appendf(v.buffer, format, args...)
 }
 
