@@ -79,6 +79,7 @@ type Builder struct {
 	names    map[netip.AddrPort]wire.Untrusted
 
 	used [items]int // number of kept items, by kind
+	kept [items]int // number of these in matches that have ended
 	lost int        // number of matches that were not kept
 }
 
@@ -118,6 +119,7 @@ func (g *game) room(kind int) bool {
 		return false
 	}
 	g.b.used[kind]++
+	g.used[kind]++
 	return true
 }
 
@@ -233,6 +235,10 @@ func (b *Builder) Matches() []*Match {
 func (b *Builder) Watch() (ended, open []*Match) {
 	b.finished = true
 	ended, b.matches = b.matches, nil
+	for kind, n := range b.kept { // the caller has them now
+		b.used[kind] -= n
+	}
+	b.kept = [items]int{}
 	for _, host := range slices.SortedFunc(maps.Keys(b.hosts), netip.AddrPort.Compare) {
 		if g := b.hosts[host]; g.m.played() {
 			g.flushTracks()
@@ -348,6 +354,7 @@ type game struct {
 	log       []*Event                // m.Events in the order in which the events were found
 	nameless  map[int][]nameless      // indexed by player
 	accidents map[int]accident
+	used      [items]int // number of items of the match by kind
 	rates     map[rateKey]*rateState
 	unarmed   map[int]*unarmed // indexed by player
 }
@@ -386,6 +393,10 @@ func (g *game) close() {
 		g.finish()
 		g.b.keep(g.m)
 	}
+	for kind, n := range g.used {
+		g.b.kept[kind] += n
+	}
+	g.used = [items]int{}
 }
 
 // seen notes the time of a record.
