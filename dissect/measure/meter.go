@@ -340,9 +340,9 @@ func (m *Meter) Laps(yield func(*Lap)) {
 }
 
 // restful is the silence after which earlier messages are no longer
-// acknowledged or retransmitted, since hosts and clients have given up the
-// connection.
-const restful = 2 * time.Minute
+// acknowledged or retransmitted, since hosts and clients give up the connection
+// after 45 seconds.
+const restful = time.Minute
 
 // rest frees the memory for measuring acknowledgements of conversations that
 // have been silent for so long.

@@ -130,8 +130,8 @@ func (t *Tracker) Reset() {
 }
 
 // restful is the silence after which nothing is sent again, since both sides
-// have long given up the connection.
-const restful = 3 * time.Minute
+// give up the connection after 45 seconds.
+const restful = time.Minute
 
 // Rest frees the memory of a tracker whose sender has long been silent. If the sender goes
 // on, only retransmissions of messages from before the silence are not recognised.
