@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"sync"
@@ -48,6 +49,7 @@ type entry struct {
 const (
 	headSize    = 8 + 4 + 4 + 1 + 1
 	mostJournal = 4 << 30 // bytes on disk, enough for weeks
+	mostMatches = 256     // matches that viewers see, the last ones
 )
 
 // next returns the offset of the next entry.
@@ -174,6 +176,7 @@ func (j *journal) text(e *entry) *io.SectionReader {
 type plan struct {
 	keys    map[int]entry // by match, the last whole entry
 	current int           // the last match, -1 if there is none
+	first   int           // the first match that viewers still see
 	from    int64         // offset of the first entry that may be needed
 	until   int64         // offset at which the viewer continues
 }
@@ -192,6 +195,8 @@ func (j *journal) plan(v view, delay time.Duration) (p plan, err error) {
 			p.current = max(p.current, e.match)
 		}
 	}
+	p.first = max(0, p.current+1-mostMatches)
+	maps.DeleteFunc(p.keys, func(m int, _ entry) bool { return m < p.first })
 	for _, e := range p.keys {
 		p.until = max(p.until, e.next())
 	}
@@ -225,7 +230,8 @@ func (p *plan) wants(e *entry) bool {
 	case flight:
 		return e.match == p.current
 	case change:
-		return e.place > p.keys[e.match].place
+		key, known := p.keys[e.match]
+		return known && e.place > key.place
 	default: // the keys were sent first
 		return false
 	}

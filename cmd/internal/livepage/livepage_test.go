@@ -84,12 +84,17 @@ func (st *studio) close() {
 	}
 }
 
-// ask sends a request, and returns the connection. In HTTP 1.0 the answer isn't divided
-// into chunks, whose sizes mean nothing.
+// ask sends a request, and returns the connection.
 func (st *studio) ask(path, header string) net.Conn {
+	return st.request("GET", path, "127.0.0.1", header)
+}
+
+// request sends a request of any kind. In HTTP 1.0 the answer isn't divided
+// into chunks, whose sizes mean nothing.
+func (st *studio) request(method, path, host, header string) net.Conn {
 	ours, theirs := net.Pipe()
 	st.wire.conns <- theirs
-	_, _ = fmt.Fprintf(ours, "GET /%s HTTP/1.0\r\nHost: 127.0.0.1\r\n%s\r\n", path, header)
+	_, _ = fmt.Fprintf(ours, "%s /%s HTTP/1.0\r\nHost: %s\r\n%s\r\n", method, path, host, header)
 	return ours
 }
 
@@ -192,6 +197,15 @@ func TestDelay(t *testing.T) {
 				}
 				time.AfterFunc(at+time.Second, func() { add(st.ask("PUBLIC/api/live", "")) })
 				time.AfterFunc(at+2*time.Second, func() { add(st.ask("PUBLIC/api/live", events+"Last-Event-ID: JOURNAL-0\r\n")) })
+				for i, r := range [][3]string{
+					{"HEAD", "PUBLIC/api/live", ""}, {"HEAD", "PUBLIC/api/page", events}, {"HEAD", "PUBLIC/api/flights?match=0", ""}, {"HEAD", "PUBLIC/api/flights?match=1", ""},
+					{"GET", "PUBLIC/api/live", "Range: bytes=-200\r\n"}, {"GET", "PUBLIC/api/flights?match=0", "Range: bytes=0-99\r\n"},
+					{"GET", "PUBLIC/api/live", "If-None-Match: *\r\n"}, {"GET", "PUBLIC/api/live", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n"},
+					{"GET", "PUBLIC/", "If-Range: x\r\nRange: bytes=9-\r\n"}, {"POST", "PUBLIC/api/live", ""}, {"OPTIONS", "PUBLIC/api/live", ""},
+					{"GET", "PUBLIC/api/live", events + "Last-Event-ID: JOURNAL-9999999\r\n"}, {"GET", "PUBLIC/api/page", events + "Last-Event-ID: JOURNAL--1\r\n"},
+				} {
+					time.AfterFunc(at+3*time.Second+time.Duration(3*i)*time.Millisecond, func() { add(st.request(r[0], r[1], "127.0.0.1", r[2])) })
+				}
 			}
 			st.play(battle, until)
 			time.Sleep(ends + 3*delay - time.Since(began))
@@ -532,6 +546,23 @@ func TestRefused(t *testing.T) {
 				t.Errorf("/%s: %d, not %d", path, got, want)
 			}
 		}
+		for _, c := range []struct {
+			method, host string
+			want         int
+		}{
+			{"GET", "127.0.0.1", 200}, {"HEAD", "localhost:80", 200}, {"GET", "[::1]:80", 200}, {"POST", "127.0.0.1", 405}, {"PUT", "127.0.0.1", 405}, {"DELETE", "127.0.0.1", 405},
+			{"OPTIONS", "127.0.0.1", 405}, {"PATCH", "127.0.0.1", 405}, {"GET", "evil.example", 421}, {"GET", "127.0.0.1.evil.example", 421}, {"GET", "localhost.evil.example:80", 421},
+		} {
+			conn := st.request(c.method, "OWNER/api/live", c.host, "Origin: http://evil.example\r\n")
+			r, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: c.method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.StatusCode != c.want || r.Header.Get("Access-Control-Allow-Origin") != "" || r.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+				t.Errorf("%s of %s: %d, not %d, with %v", c.method, c.host, r.StatusCode, c.want, r.Header)
+			}
+			_ = conn.Close()
+		}
 		for range mostViewers {
 			c := st.ask("OWNER/api/live", events)
 			defer func() { _ = c.Close() }()
@@ -581,22 +612,63 @@ func TestGuests(t *testing.T) {
 	})
 }
 
-// TestTooMany has a match more than the page shows: nothing is kept of it.
-func TestTooMany(t *testing.T) {
-	s, err := New(0, t.Errorf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	s.matches = match.MaxMatches
-	m := &match.Match{Lives: make([]match.Life, 1)}
-	s.flights.sample(m, 0, &match.Sample{T: 1})
-	s.follow(m, false, false)
-	if n := len(s.flights.matches); n != 0 {
-		t.Errorf("the flights of %d matches wait", n)
-	}
-	s.mu.Unlock()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+// TestManyMatches has more matches than viewers see: the last ones are shown,
+// the public address shows older ones until the delay is over, and nothing is
+// kept of those that have ended.
+func TestManyMatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStudio(t)
+		defer st.close()
+		const early, all = 10, mostMatches + 44
+		play := func(n int) {
+			st.server.mu.Lock()
+			defer st.server.mu.Unlock()
+			for range n {
+				m := &match.Match{Begin: float64(st.server.matches), Lives: make([]match.Life, 1)}
+				st.server.flights.sample(m, 0, &match.Sample{T: 1})
+				st.server.follow(m, true, true)
+			}
+			if n := len(st.server.flights.matches) + len(st.server.index) + len(st.server.followers[0].matches); n != 0 {
+				t.Errorf("%d matches that have ended are kept", n)
+			}
+		}
+		ask := func(path, header string) string {
+			c := st.ask(path, header)
+			defer func() { _ = c.Close() }()
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			b, _ := io.ReadAll(c)
+			_, body, _ := strings.Cut(string(b), "\r\n\r\n")
+			return body
+		}
+		check := func(path string, first, last int) {
+			t.Helper()
+			var doc struct {
+				First   int
+				Matches []struct {
+					Begin float64 `json:"begin_t"`
+				}
+			}
+			if err := json.Unmarshal([]byte(ask(path+"/api/live", "")), &doc); err != nil {
+				t.Fatal(err)
+			}
+			if n := last + 1 - first; doc.First != first || len(doc.Matches) != n || doc.Matches[0].Begin != float64(first) || doc.Matches[n-1].Begin != float64(last) {
+				t.Errorf("%s: %d matches from %d on, want %d to %d", path, len(doc.Matches), doc.First, first, last)
+			}
+			if begin := fmt.Sprintf(`"match":%d,"first":%d,"most":%d}`, last, first, mostMatches); !strings.Contains(ask(path+"/api/page", events), begin) {
+				t.Errorf("%s: the events do not begin with %s", path, begin)
+			}
+			for m, want := range map[int]bool{first - 1: false, first: true, last: true, last + 1: false} {
+				if got := strings.HasPrefix(ask(fmt.Sprintf("%s/api/flights?match=%d", path, m), ""), `[{"match":`); got != want {
+					t.Errorf("%s has the flights of match %d: %v", path, m, got)
+				}
+			}
+		}
+		play(early)
+		time.Sleep(delay)
+		play(all - early)
+		check("OWNER", all-mostMatches, all-1)
+		check("PUBLIC", 0, early-1)
+		time.Sleep(delay)
+		check("PUBLIC", all-mostMatches, all-1)
+	})
 }

@@ -153,7 +153,7 @@ func (v *viewer) admit(r *http.Request, send func() error) error {
 
 // each calls yield with the entries that a new viewer needs.
 func (v *viewer) each(p *plan, yield func(e *entry) error) error {
-	for m := range p.current + 1 {
+	for m := p.first; m <= p.current; m++ {
 		if e, ok := p.keys[m]; ok {
 			if err := yield(&e); err != nil {
 				return err
@@ -183,7 +183,7 @@ func (v *viewer) stream(r *http.Request) error {
 	}
 	place, again := v.server.resume(r.Header.Get("Last-Event-ID"), p.until)
 	if !again {
-		v.print("event: begin\ndata: {\"schema\":%d,\"delay\":%g,\"match\":%d}\n\n", ndjson.Schema, v.delay.Seconds(), p.current)
+		v.print("event: begin\ndata: {\"schema\":%d,\"delay\":%g,\"match\":%d,\"first\":%d,\"most\":%d}\n\n", ndjson.Schema, v.delay.Seconds(), p.current, p.first, mostMatches)
 		if err := v.each(&p, func(e *entry) error { return v.event(e, false) }); err != nil {
 			return err
 		}
@@ -397,7 +397,7 @@ func (v *viewer) document() error {
 		matches = append(matches, all[m])
 	}
 	v.w.Header().Set("Content-Type", "application/json")
-	v.buffer, err = json.Marshal(map[string]any{"schema": ndjson.Schema, "delay": v.delay.Seconds(), "matches": matches})
+	v.buffer, err = json.Marshal(map[string]any{"schema": ndjson.Schema, "delay": v.delay.Seconds(), "first": p.first, "matches": matches})
 	return errors.Join(err, v.flush())
 }
 

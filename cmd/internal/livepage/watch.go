@@ -183,10 +183,6 @@ func (s *Server) look() {
 func (s *Server) follow(m *match.Match, over, sweep bool) {
 	i, known := s.index[m]
 	if !known {
-		if s.matches == match.MaxMatches {
-			delete(s.flights.matches, m) // no viewer will ask for them
-			return
-		}
 		i = s.matches
 		s.matches++
 		s.index[m] = i

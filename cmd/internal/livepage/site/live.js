@@ -3,7 +3,8 @@
 // and tells them of what comes.
 
 const live = {
-  matches: [], flights: [], following: true, changed: false, news: false, ready: false,
+  matches: [], flights: [], // the last matches, from the one that the server calls first
+  first: 0, shown: 256, following: true, changed: false, news: false, ready: false,
   behind: 1, // seconds between the last news and what is shown, so that ships move smoothly
   most: 150000, // points of flights that are kept; older ones are thinned
 };
@@ -48,8 +49,25 @@ const kinds = { beam: 0, torpedo: 1, pulse: 2 };
 const shotOf = (s) => ({ t: s.t, length: s.end === undefined ? -1 : s.end - s.t, life: s.life ?? -1, target: s.target_life ?? -1, kind: kinds[s.kind], hit: s.hit === undefined ? 2 : +s.hit });
 const pointOf = (p) => ({ t: p.t, rtt: p.rtt ?? -1, lost: p.lost, resent: p.resent, updates: p.updates, silence: p.silence });
 
-function addFlights(part) {
-  const of = (live.flights[part.match] ??= newFlights());
+// placeOf returns the index of a part's match, or -1 if it is no longer shown.
+function placeOf(part) {
+  const i = part.match - live.first;
+  if (i >= live.shown) { forgetFirst(i + 1 - live.shown); return live.shown - 1; }
+  return i;
+}
+
+// forgetFirst forgets the first matches, which have left the page.
+function forgetFirst(n) {
+  live.first += n;
+  live.matches.splice(0, n);
+  live.flights.splice(0, n);
+  if (app.index !== undefined) app.index -= n;
+  if (app.index < 0) { app.m = null; live.following = true; } // it was the one that was shown
+  live.changed = true;
+}
+
+function addFlights(part, index) {
+  const of = (live.flights[index] ??= newFlights());
   for (const [i, l] of Object.entries(part.lives ?? {})) {
     const mine = (of.lives[i] ??= { track: newTrack(), state: newState() });
     if (l.track) { const n = mine.track.n; addTrack(mine.track, l.track); of.points += mine.track.n - n; }
@@ -76,14 +94,26 @@ function thin(of) {
 
 const newMatch = () => ({ players: [], lives: [], kills: [], chat: [], events: [], lines: [], unusual: [], teams: [], rules: [], shots: newShots() });
 
-function addMatch(part) {
-  live.changed ||= !live.matches[part.match];
-  const m = (live.matches[part.match] ??= newMatch()), players = [...m.players];
+function addMatch(part, index) {
+  if (!live.matches[index]) begins(index);
+  const m = live.matches[index], players = [...m.players];
   if (part.whole) Object.assign(emptied(m), newMatch());
   mergeMatch(m, part);
   // The seats at the replay know their players.
   m.players = m.players.map((p, i) => (players[i] && players[i] !== p ? Object.assign(emptied(players[i]), p) : p));
-  unite(part.match);
+  unite(index);
+}
+
+// begins adds a match. The flights of earlier ones are forgotten, and come
+// again when such a match is chosen.
+function begins(index) {
+  live.changed = true;
+  live.matches[index] = newMatch();
+  live.flights.forEach((of, i) => {
+    if (i >= index || i === app.index || !of.points) return;
+    live.flights[i] = undefined;
+    if (live.matches[i]) unite(i);
+  });
 }
 
 function emptied(o) {
@@ -137,7 +167,7 @@ function restart() {
   const page = document.getElementById('page');
   page.replaceChildren(skipButton(), bars('Live', live.status));
   show(page, { captures: [], matches: live.matches });
-  page.querySelector('footer').textContent = 'Times are minutes and seconds since the recording began; distances are game units. A value that the traffic does not show is left out.';
+  page.querySelector('footer').textContent = `Times are minutes and seconds since the recording began; distances are game units. A value that the traffic does not show is left out.${live.first ? ` The page shows the last ${live.shown} matches; ${plural(live.first, 'earlier match is', 'earlier matches are')} in the recording only.` : ''}`;
   const link = live.begun ? { t: null, n: null } : fromLink();
   const past = link.t !== null || (link.n !== null && link.n !== last());
   live.begun = true;
@@ -240,13 +270,16 @@ app.opened = async () => {
   live.button = h('button', { type: 'button', class: 'live', 'aria-pressed': String(live.following), title: 'Back to the present (L)', onclick: catchUp }, 'Live');
   app.replay.querySelector('.deck').append(live.button);
   live.length = app.replay.querySelector('.now small');
-  const { index } = app;
+  const { index, m } = app;
   if (present() || live.flights[index]?.points) return;
-  const answer = await fetch(`api/flights?match=${index}`);
+  const answer = await fetch(`api/flights?match=${live.first + index}`);
   if (!answer.ok) return;
-  for (const part of await answer.json()) addFlights(part);
+  const parts = await answer.json();
+  if (app.index !== index || app.m !== m) return; // another match is shown now
+  live.flights[index] = undefined;
+  for (const part of parts) addFlights(part, index);
   unite(index);
-  if (app.index === index && live.flights[index].points) reopen();
+  if (live.flights[index].points) reopen();
 };
 
 function reach(reached) {
@@ -261,9 +294,9 @@ function beginLive() {
   const page = document.getElementById('page');
   page.replaceChildren(bars('Live', live.status), wait);
   hear('api/page', {
-    begin: () => { Object.assign(live, { matches: [], flights: [], ready: false }); app.index = undefined; app.m = null; app.scene = null; },
-    match: (part) => { addMatch(part); live.news = true; },
-    flight: (part) => { addFlights(part); live.news = true; },
+    begin: ({ first, most }) => { Object.assign(live, { matches: [], flights: [], first, shown: most, ready: false }); app.index = undefined; app.m = null; app.scene = null; },
+    match: (part) => { const i = placeOf(part); if (i >= 0) addMatch(part, i); live.news = true; },
+    flight: (part) => { const i = placeOf(part); if (i >= 0) addFlights(part, i); live.news = true; },
     ready: () => { live.ready = true; live.changed = true; live.news = true; document.documentElement.dataset.live = 'yes'; },
   }, reach);
   setInterval(() => {

@@ -3,7 +3,7 @@
 // Text becomes text nodes; no markup is parsed.
 
 const shown = new Set((new URLSearchParams(location.search).get('show') ?? 'score,kills,chat').split(','));
-const matches = [];
+const shows = { index: -1, m: null }; // the last match
 const rows = 8, lines = 4; // that are shown at most
 const killsFor = 12, chatFor = 15; // seconds
 let seen = []; // for each kill and line of chat, when it came: t in the recording, and the time here
@@ -44,7 +44,7 @@ function recent(m, name, long) {
 }
 
 function draw() {
-  const m = matches.at(-1);
+  const { m } = shows;
   const parts = { score: () => score(m), kills: () => recent(m, 'kills', killsFor).map((k) => kill(m, k)), chat: () => recent(m, 'chat', chatFor).filter((c) => c.text.trim()).map((c) => says(m, c)) };
   for (const [id, make] of Object.entries(parts)) {
     const box = document.getElementById(id), fresh = m?.[id === 'score' ? 'players' : id] && shown.has(id) ? make() : [];
@@ -53,11 +53,12 @@ function draw() {
 }
 
 hear('api/live', {
-  begin: () => { matches.length = 0; seen = { kills: [], chat: [] }; },
+  begin: () => { Object.assign(shows, { index: -1, m: null }); seen = { kills: [], chat: [] }; },
   match: (part) => {
-    if (!matches[part.match]) seen = { kills: [], chat: [] };
-    if (part.whole) matches[part.match] = {};
-    mergeMatch((matches[part.match] ??= {}), part);
+    if (part.match < shows.index) return;
+    if (part.match > shows.index) seen = { kills: [], chat: [] };
+    if (part.whole || part.match > shows.index) Object.assign(shows, { index: part.match, m: {} });
+    mergeMatch(shows.m, part);
     draw();
   },
   ready: () => { document.documentElement.dataset.ready = 'yes'; },
