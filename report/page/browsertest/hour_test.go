@@ -288,9 +288,10 @@ Pilot = ["join", "fly 1s", "fire", "fly 2s", "hit", "fly 3s", "fire", "fly 2s", 
 `
 
 // TestHour has eight bots play for an hour at eight times the speed of the
-// clock: half of it bots that stay, and after a restart of the match bots that come
-// and go. There are 200 viewers, of whom 20 take nothing, and a page whose
-// connection is lost and comes back.
+// clock. In the middle all leave and come back, so that another match begins. There are
+// 200 viewers, of whom 20 take nothing, and a page whose connection is lost and comes
+// back. (Players who come and go are in the memory test of livepage: here the host
+// would remember each of them for eight times as long.)
 func TestHour(t *testing.T) {
 	if os.Getenv("BCDISSECT_LONG") == "" {
 		t.Skip("takes eight minutes: set BCDISSECT_LONG")
@@ -378,7 +379,7 @@ func TestHour(t *testing.T) {
 		live.until(`document.querySelector(".bars .lost").textContent === ""`)
 	})
 	before := len(heaps)
-	follow(play(length/2, nil), nothing, func() {
+	follow(play(length/2, stay), nothing, func() {
 		live.until(`live.matches.length === 2 && app.index === 1`)
 	})
 	if n := a.lost.Load(); n != 0 {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A broadcast is a relay with a live page.
@@ -141,7 +142,8 @@ func TestLive(t *testing.T) {
 		p.until(`document.documentElement.dataset.live === "yes"`)
 	}
 	over.until(`document.documentElement.dataset.ready === "yes"`)
-	bots := exec.Command(binary(), "bots", b.host, "--dialect", "openbc", "--script", script(t), "-T", "json", "--for", "60s")
+	told := filepath.Join(t.TempDir(), "bots.json")
+	bots := exec.Command(binary(), "bots", b.host, "--dialect", "openbc", "--script", script(t), "-T", "json", "-o", told, "--for", "60s")
 	if err := bots.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +165,7 @@ func TestLive(t *testing.T) {
 	}
 	eval[chromedp.Void](live, `document.querySelector(".live").click()`)
 	live.until(`document.querySelector(".live").getAttribute("aria-pressed") === "true" && app.m.end - app.t < 3`)
+	over.overlay()
 	if err := bots.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +181,7 @@ func TestLive(t *testing.T) {
 	numbers := map[string]map[string][2]int{
 		"page": eval[map[string][2]int](live, pageNumbers), "public page": eval[map[string][2]int](public, pageNumbers), "overlay": eval[map[string][2]int](over, overNumbers),
 	}
+	live.usable()
 	kills, players := b.end()
 	if kills != want || len(players) != 8 {
 		t.Errorf("the recording has %d kills and %d players", kills, len(players))
@@ -192,5 +196,102 @@ func TestLive(t *testing.T) {
 			t.Errorf("the %s has %v, the recording %v", where, got, players)
 		}
 	}
+	for name, n := range lost(t, told) {
+		if got := players[name][1]; got != n {
+			t.Errorf("the bots say that %s died %d times, the recording %d times", name, n, got)
+		}
+	}
 	live.until(`document.querySelector(".bars .lost").textContent !== ""`) // the server is gone
+}
+
+// lost returns how often each bot died, as the bots report it.
+func lost(t *testing.T, file string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Players []struct {
+			Name   string
+			Deaths int
+		}
+	}
+	if err := json.Unmarshal(text, &told); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]int{}
+	for _, p := range told.Players {
+		all[p.Name] = p.Deaths
+	}
+	if len(all) != 8 {
+		t.Errorf("the bots report of %d players", len(all))
+	}
+	return all
+}
+
+// usable uses a live page without a mouse and as screen readers do, and reads the colours
+// of its text, on a desktop and on a phone.
+func (p *tab) usable() {
+	p.t.Helper()
+	pressed := func() string { return eval[string](p, `document.querySelector(".live").getAttribute("aria-pressed")`) }
+	p.do(chromedp.KeyEvent(kb.Home)) // whatever has the focus
+	eval[chromedp.Void](p, `document.getElementById("time").focus()`)
+	p.do(chromedp.KeyEvent(kb.Home))
+	p.until(`document.querySelector(".live").getAttribute("aria-pressed") === "false"`)
+	p.do(chromedp.KeyEvent("l"))
+	p.until(`document.querySelector(".live").getAttribute("aria-pressed") === "true"`)
+	eval[chromedp.Void](p, `document.getElementById("time").focus()`)
+	p.do(chromedp.KeyEvent(kb.Home))
+	p.until(`document.querySelector(".live").getAttribute("aria-pressed") === "false"`)
+	eval[chromedp.Void](p, `document.querySelector(".live").focus()`)
+	p.do(chromedp.KeyEvent(kb.Enter))
+	if got := pressed(); got != "true" {
+		p.t.Errorf("the key Enter on the button leaves it %s", got)
+	}
+	eval[chromedp.Void](p, `document.querySelector("[aria-labelledby=events] details").open = true`)
+	p.until(`document.querySelectorAll("[aria-labelledby=events] table").length === 1`)
+	if stops := p.stops(); !strings.Contains(stops, "|Live|") || !strings.Contains(stops, "|Time|") {
+		p.t.Errorf("the keyboard does not reach the button or the time bar: %s", stops)
+	}
+	for _, s := range eval[[]string](p, structure) {
+		p.t.Error(s)
+	}
+	if got := eval[string](p, `document.querySelector(".bars .lost").getAttribute("role")`); got != "status" {
+		p.t.Errorf("screen readers do not hear of a lost connection: role %q", got)
+	}
+	p.readable("the live page")
+	p.size(390, 844)
+	p.until(`innerWidth === 390`)
+	p.fits()
+	p.readable("the live page on a phone")
+}
+
+// overlay checks an overlay of 1920 by 1080 pixels: all is inside the picture and large enough, and
+// the text has contrast with its plate over a bright and over a dark picture.
+func (p *tab) overlay() {
+	p.t.Helper()
+	const faults = `(() => {
+		const out = [];
+		for (const e of document.querySelectorAll("section, section *")) {
+			if (!e.getClientRects().length) continue;
+			const r = e.getBoundingClientRect();
+			if (r.left < 0 || r.top < 0 || r.right > 1920 || r.bottom > 1080) out.push("outside: " + e.outerHTML.slice(0, 80));
+			if (e.textContent && parseFloat(getComputedStyle(e).fontSize) < 19) out.push("small: " + e.outerHTML.slice(0, 80));
+		}
+		for (const e of document.querySelectorAll("section")) if (!e.ariaLabel) out.push("no name: " + e.id);
+		return out; })()`
+	if got := eval[string](p, `getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.body).backgroundColor`); got != "rgba(0, 0, 0, 0)rgba(0, 0, 0, 0)" {
+		p.t.Errorf("the overlay is not transparent: %s", got)
+	}
+	for _, s := range eval[[]string](p, faults) {
+		p.t.Errorf("the overlay: %s", s)
+	}
+	for _, picture := range []string{"#fff", "#000", "#7f7f7f"} {
+		eval[chromedp.Void](p, fmt.Sprintf(`document.body.style.background = %q`, picture))
+		for _, s := range eval[[]string](p, contrast) {
+			p.t.Errorf("the overlay over %s: %s", picture, s)
+		}
+	}
+	eval[chromedp.Void](p, `document.body.style.background = ""`)
 }
