@@ -558,7 +558,7 @@ func TestSixteen(t *testing.T) {
 	for _, tt := range []struct {
 		loss  float64
 		proof bool
-	}{{0, false}, {0.05, false}, {0.15, false}, {0.15, true}} {
+	}{{0, false}, {0.05, false}, {0.15, false}, {0, true}, {0.05, true}, {0.15, true}} {
 		t.Run(fmt.Sprintf("%.0f %% lost, proof %v", 100*tt.loss, tt.proof), func(t *testing.T) {
 			t.Parallel()
 			sixteen(t, d, tt.loss, tt.proof)

@@ -713,3 +713,66 @@ func TestForgedLeaveOfIdle(t *testing.T) {
 		}
 	}
 }
+
+// What is under way when an attack begins has a sign if anybody's address was forged in
+// the last ten minutes, so that a line comes back within two round trips. It does so at
+// another time in each attack, for clients that send a datagram a frame as the game does.
+func TestForgedAgain(t *testing.T) {
+	const trip = 2 * (40 + 15) * time.Millisecond // at most
+	for n, tt := range forgeries {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := besiege(t, 4, relay.Config{})
+			s.trouble = relay.Trouble{Delay: 40 * time.Millisecond, Jitter: 15 * time.Millisecond}
+			for i, c := range s.chatters {
+				c.frames = 2 + (n+i)%4
+			}
+			s.inject(s.chatters[3].addr, idle(s.chatters[3].ID^1)) // the first wrong id, for somebody else
+			s.advance(70*time.Second, nil) // it counts no more
+			f := &forger{siege: s, victim: s.chatters[1], when: 83 + n%8}
+			forged := s.forgedLines()
+			s.events = nil
+			s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
+			s.unharmed()
+			s.undeceived()
+			s.told(f.victim)
+			if *forged > 0 {
+				t.Errorf("%d forged lines got through", *forged)
+			}
+			mean, longest := s.echo()
+			if longest > 2*trip {
+				t.Errorf("a line takes %v to come back", longest)
+			}
+			t.Logf("echo %v, at worst %v", mean, longest)
+		})
+	}
+}
+
+// A player whose game answers no challenge is hardly asked while nobody forges its address.
+func TestWatchIsCheap(t *testing.T) {
+	s := besiege(t, 3, relay.Config{})
+	s.chatters[1].silent, s.chatters[2].frames = true, 3
+	bytes := func(c *chatter) (to, from int) {
+		to, from = s.to[c.addr], s.from[c.addr]
+		s.advance(time.Minute, nil)
+		return (s.to[c.addr] - to) / 60, (s.from[c.addr] - from) / 60
+	}
+	s.inject(s.chatters[0].addr, idle(s.chatters[0].ID^1))
+	s.advance(70*time.Second, nil)
+	for _, tt := range []struct {
+		who            *chatter
+		mostTo, mostIn int
+	}{{s.chatters[1], 40, 10}, {s.chatters[2], 300, 1400}} {
+		to, from := bytes(tt.who)
+		if to > tt.mostTo || from > tt.mostIn || to == 0 {
+			t.Errorf("%d bytes a second to %s, %d from it", to, tt.who.Name, from)
+		}
+		t.Logf("%d bytes a second to %s, %d from it", to, tt.who.Name, from)
+	}
+	s.advance(10*time.Minute, nil)
+	for _, c := range s.chatters {
+		if to, from := bytes(c); to+from > 4 {
+			t.Errorf("%d bytes a second to %s, %d from it, ten minutes after the attack", to, c.Name, from)
+		}
+	}
+}

@@ -27,7 +27,10 @@ const (
 	challengeFast  = 10 * time.Millisecond   // time between challenges until acknowledgements are repeated often
 	fastFor        = 2 * time.Second         // how long to use challengeFast: the game repeats an acknowledgement twice in datagrams with nothing else, and later in other datagrams
 	answersWithin  = 900 * time.Millisecond  // how long after the first wrong id a client has for an answer. By then the game has repeated messages, so a client without an answer may not support challenges.
-	challengeSlow  = time.Second             // time between challenges while the player sends nothing
+	challengeSlow  = time.Second             // time between challenges while the player sends nothing, or has answered none
+	challengeWatch = 60 * time.Millisecond   // time between challenges while nobody forges the player's address, but somebody forged one lately
+	watchFor       = 10 * time.Minute        // how long all players are challenged after a wrong id for any of them
+	watchSigned    = time.Minute             // how long an answer shows that a player answers challenges
 	slowAfter      = 2 * time.Second         // how long the player must be silent for challengeSlow
 	ghostAfter     = 2 * time.Second         // longest time between steps of a join
 	contestedFor   = 700 * time.Millisecond  // after a wrong id, how long its kind of messages is rejected for a client that answers no challenges
@@ -134,6 +137,11 @@ func (h *Host) suspected(p *peer) bool {
 // forged, or may be.
 func (h *Host) guarded(p *peer) bool { return h.cfg.Proof || h.suspected(p) }
 
+// watches reports whether somebody has forged a player lately. Then all players
+// are challenged, so that what is under way when the next attack begins has a
+// sign.
+func (h *Host) watches() bool { return !h.forged.IsZero() && h.now.Sub(h.forged) < watchFor }
+
 // suspect notes that a datagram from a player's address had a wrong id.
 func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	if !h.cfg.Public || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
@@ -144,7 +152,7 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 		*f = forgery{began: h.now}
 	}
 	h.look(f, datagram)
-	f.last = h.now
+	f.last, h.forged = h.now, h.now
 	f.ids[id/64%2] |= 1 << (id % 64)
 	if !f.told && len(p.alias) > 0 && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
 		f.told = true
@@ -159,11 +167,16 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 // challenge challenges a player whose address is forged, if it is time for
 // that. It returns the time of the next challenge, or zero for never.
 func (h *Host) challenge(p *peer) (next time.Time) {
-	if !h.guarded(p) || !p.known() || p.phase == Leaving || p.openBC() {
+	guarded := h.guarded(p)
+	if !guarded && !h.watches() || !p.known() || p.phase == Leaving || p.openBC() {
 		return next
 	}
 	f, every := &p.forgery, challengeEvery
 	switch {
+	case !guarded && h.now.Sub(f.signed) < watchSigned:
+		every = challengeWatch
+	case !guarded:
+		every = challengeSlow
 	case h.now.Sub(f.began) < fastFor:
 		every = challengeFast
 	case h.now.Sub(p.heard) > slowAfter: // the client may be loading, and what it does not read piles up
@@ -189,12 +202,15 @@ func (h *Host) mustSign(p *peer) bool {
 // doubted returns which messages to reject in a deciphered datagram with a
 // player's id, because the sender may be an attacker.
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
-	f := &p.forgery
-	if !h.guarded(p) {
+	f, guarded := &p.forgery, h.guarded(p)
+	if !guarded && !h.watches() {
 		return 0
 	}
 	if p.link.Signed(h.now, plain) == arq.TrueSign {
 		f.signed = h.now
+		return 0
+	}
+	if !guarded {
 		return 0
 	}
 	lasts, strict := contestedFor, h.mustSign(p)

@@ -66,6 +66,8 @@ type Host struct {
 	rejected   [64]rejection // recent wrong passwords and banned addresses
 	rejections int           // index of the next one to be replaced
 
+	forged time.Time // when a wrong id last came from a player's address
+
 	secret    []byte    // key from which the ids of addresses without a session are derived
 	stateless time.Time // when such an id was last given
 

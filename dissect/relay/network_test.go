@@ -52,6 +52,7 @@ type player struct {
 	mute    bool // nothing that it sends arrives
 	damaged bool // it may be given anything
 	silent  bool // it answers no challenges
+	frames  int  // it sends a datagram in each of so many steps, as the game does in each frame; 0 for at once
 	inGame  bool // it has been sent the mission
 	seen    [3]map[string]run
 	updates int
@@ -215,7 +216,7 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 			w.network.Send(w.now, hostAddr, to, datagram, w.troubleOf(w.byAddr[to]))
 		}
 		for _, p := range w.clients {
-			for {
+			for n := 0; p.frames == 0 || n == 0 && tick%p.frames == 0; n++ {
 				datagram, ok := p.Datagram(w.now)
 				if !ok {
 					break
