@@ -499,8 +499,15 @@ func joinFrom(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int) *udpCl
 func joinAs(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int, openBC bool) *udpClient {
 	t.Helper()
 	c := newUDPClientFrom(t, local, at, n, &relay.Trouble{})
+	c.joinWith(t, func(o *relaytest.Options) { o.OpenBC = openBC })
+	return c
+}
+
+// joinWith has a client join, or be refused, with other options.
+func (c *udpClient) joinWith(t *testing.T, change func(o *relaytest.Options)) {
+	t.Helper()
 	o := c.Options
-	o.OpenBC = openBC
+	change(&o)
 	c.Client = relaytest.NewClient(o)
 	c.Deliver = c.delivered
 	t.Cleanup(func() { _ = c.conn.Close() })
@@ -509,7 +516,6 @@ func joinAs(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int, openBC b
 	for c.Phase != relaytest.Playing && c.Phase != relaytest.Gone && time.Since(began) < 30*time.Second {
 		c.play(time.Now().Add(50*time.Millisecond), func(time.Time, int) {})
 	}
-	return c
 }
 
 // The host's first datagram equals that of the original game's host (TRANSPORT

@@ -109,13 +109,12 @@ func request(nonce uint32) []byte {
 	return cipher.Encrypt(nil, plain)
 }
 
-// renames returns a datagram full of new names of a client.
-func renames(id uint8, seq *uint16) []byte {
+// fill returns a datagram with as many messages as fit. Each makes the next.
+func fill(id uint8, each func(n int) (transport.Header, []byte)) []byte {
 	plain := []byte{id, 0}
-	for plain[1] < 255 {
-		*seq++
-		h := transport.Header{Type: transport.NameChange, Priority: true, Seq: *seq + 1}
-		longer, err := transport.Append(plain, &h, []byte{id, 1, 2, 3, 4, byte(*seq), byte(*seq >> 8), 0, 0})
+	for n := 0; plain[1] < 255; n++ {
+		h, body := each(n)
+		longer, err := transport.Append(plain, &h, body)
 		if err != nil || len(longer) > transport.MaxDatagram {
 			break
 		}
@@ -123,6 +122,14 @@ func renames(id uint8, seq *uint16) []byte {
 		plain[1]++
 	}
 	return cipher.Encrypt(nil, plain)
+}
+
+// renames returns a datagram full of new names of a client.
+func renames(id uint8, seq *uint16) []byte {
+	return fill(id, func(int) (transport.Header, []byte) {
+		*seq++
+		return transport.Header{Type: transport.NameChange, Priority: true, Seq: *seq + 1}, []byte{id, 1, 2, 3, 4, byte(*seq), byte(*seq >> 8), 0, 0}
+	})
 }
 
 // one returns a datagram with one message.

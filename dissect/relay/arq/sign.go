@@ -17,8 +17,7 @@ const (
 	challengeLife = 7 * time.Second // how long a challenge is valid. The game acknowledges for six seconds, and may have no datagram to put the acknowledgement in for longer.
 	aheadFrom     = 0x8000          // first number that is too far ahead, while few numbers were used
 	behindBy      = 0x3000          // how far behind the numbers of challenges begin, once that many were used
-	behindAtLeast = 0x0400          // how far behind they end
-	behindMost    = 0x4000          // how far behind the oldest message may be, so that numbers before it are less than 0x8000 behind the next one
+	behindAtLeast = 0x0400          // how far they end behind the oldest message that is not acknowledged. The other side repeats acknowledgements of those in between.
 )
 
 var challengeBody = msg.Challenge()
@@ -49,8 +48,7 @@ const (
 
 // Challenge puts a challenge into the next datagram. The argument random is 32
 // unpredictable bits. It does nothing for a side with 8-bit numbers, which
-// would confuse the numbers with others, and while a message is under way that
-// is so old that a number before it could be one of those to come.
+// would confuse the numbers with others.
 func (e *Endpoint) Challenge(now time.Time, random uint32) {
 	from, size := e.challengeRange()
 	if e.eight || e.linger || size == 0 {
@@ -82,20 +80,18 @@ func (e *Endpoint) Challenge(now time.Time, random uint32) {
 // challengeRange returns the numbers that challenges may have: too far ahead or
 // too far behind.
 func (e *Endpoint) challengeRange() (from, size uint16) {
-	next := e.next[data]
 	if e.fewUsed() {
 		return aheadFrom, 0xFFFF - aheadFrom
 	}
-	oldest := next // the other side may still wait for this number, but has got those before
+	// The other side may still wait for any number that it has not acknowledged. It
+	// may also have received all, and would take a number too far behind for a new one.
+	next, size := e.next[data], uint16(behindBy-behindAtLeast)
 	for _, o := range e.due {
-		if classOf(o.typ) == data && next-o.seq > next-oldest {
-			oldest = o.seq
+		if classOf(o.typ) == data && o.reliable {
+			size = min(size, behindBy-behindAtLeast-min(next-o.seq, behindBy-behindAtLeast))
 		}
 	}
-	if next-oldest > behindMost {
-		return 0, 0
-	}
-	return oldest - behindBy, behindBy - behindAtLeast
+	return next - behindBy, size
 }
 
 // fewUsed reports whether so few numbers were used that no message has a number

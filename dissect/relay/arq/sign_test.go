@@ -103,3 +103,47 @@ func TestSignsAfterALoss(t *testing.T) {
 		t.Errorf("%d of %d rounds had a sign, the last one in round %d", signed, rounds, last)
 	}
 }
+
+// However much waits for the other side, it is challenged, and with numbers that it has
+// acknowledged long ago: it could not empty the queue if signs were wanted and nobody asked for any.
+func TestSignsWithFullQueue(t *testing.T) {
+	e := New(1, Limits{})
+	now := time.Unix(0, 0)
+	receive := func(seq uint16) {
+		e.Receive(now, &transport.Message{Header: transport.AckOf(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq})}, nil)
+	}
+	send := func() {
+		if err := e.Queue(now, Message{Type: transport.Standard, Reliable: true, Body: []byte{1}}); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if _, ok := e.Datagram(now, nil); !ok {
+				return
+			}
+		}
+	}
+	const answered = behindBy + 100
+	for seq := range uint16(answered) {
+		send()
+		receive(seq)
+	}
+	for waiting := range 8000 {
+		send()
+		if waiting%1000 != 0 {
+			continue
+		}
+		for n := range uint32(50) {
+			now = now.Add(time.Millisecond)
+			e.Challenge(now, n*0x9E3779B9)
+			c := e.signs.asked[e.signs.next]
+			if e.at(now) != c.at {
+				t.Fatalf("%d messages wait: no challenge", waiting+1)
+			}
+			for _, number := range c.numbers {
+				if behind := answered - int(number); behind < behindAtLeast || int(e.next[data])-int(number) > behindBy {
+					t.Fatalf("%d messages wait: a challenge with %d, answered are those below %d", waiting+1, number, answered)
+				}
+			}
+		}
+	}
+}
