@@ -53,6 +53,9 @@ func newDraft(name, path string, s Streams) (*Draft, error) {
 // replaceable returns the path of a file that can be replaced, with links
 // resolved.
 func replaceable(name string, force bool) (path string, err error) {
+	if err := private.Way(name); err != nil {
+		return "", Failed(PlainPath(name, err))
+	}
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -4,6 +4,7 @@ package private
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ const Mode fs.FileMode = 0o600
 // /tmp, is refused. Other users could have put it there so that another file is
 // overwritten, or to read the output.
 var (
-	ErrLink    = errors.New("is a symbolic link in a directory that other users can write; name the file it leads to")
+	ErrLink    = errors.New("is a symbolic link in a directory that other users can write; name where it leads")
 	ErrForeign = errors.New("belongs to another user, in a directory that other users can write; give another name")
 )
 
@@ -24,6 +25,9 @@ var (
 // [os.OpenFile]. Only its owner can read a new file. An existing file keeps its
 // mode.
 func Open(name string, flags int) (*os.File, error) {
+	if err := Way(name); err != nil {
+		return nil, err
+	}
 	shared := Shared(filepath.Dir(name))
 	if shared {
 		flags |= noFollow
@@ -44,6 +48,20 @@ func Open(name string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Way returns ErrLink if a directory on the way to a file is a symbolic link in
+// a directory that other users can write.
+func Way(name string) error {
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		parent := filepath.Dir(dir)
+		if isLink(dir) && Shared(parent) {
+			return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("its directory %s %w", dir, ErrLink)}
+		}
+		if parent == dir {
+			return nil
+		}
+	}
 }
 
 func isLink(name string) bool {

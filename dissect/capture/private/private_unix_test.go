@@ -65,3 +65,25 @@ func TestShared(t *testing.T) {
 		t.Errorf("the target holds %q, %v", b, err)
 	}
 }
+
+// A directory that is a link in a directory that others can write is not entered, neither for
+// a new file nor for an old one, and however far up it is.
+func TestWay(t *testing.T) {
+	dir := t.TempDir()
+	target, shared := filepath.Join(dir, "target"), filepath.Join(dir, "shared")
+	if err := errors.Join(os.MkdirAll(filepath.Join(target, "below"), 0o700), os.Mkdir(shared, 0o700), os.Chmod(shared, 0o777|os.ModeSticky),
+		os.Symlink(target, filepath.Join(shared, "link")), os.Symlink(target, filepath.Join(dir, "own"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{
+		"shared/link/new": private.ErrLink, "shared/link/below/new": private.ErrLink, "own/new": nil, "own/below/new": nil, "target/new": nil,
+	} {
+		f, err := private.Open(filepath.Join(dir, name), flags)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+		if err == nil {
+			_ = f.Close()
+		}
+	}
+}
