@@ -728,7 +728,7 @@ func TestForgedAgain(t *testing.T) {
 				c.frames = 2 + (n+i)%4
 			}
 			s.inject(s.chatters[3].addr, idle(s.chatters[3].ID^1)) // the first wrong id, for somebody else
-			s.advance(70*time.Second, nil) // it counts no more
+			s.advance(70*time.Second, nil)                         // it counts no more
 			f := &forger{siege: s, victim: s.chatters[1], when: 83 + n%8}
 			forged := s.forgedLines()
 			s.events = nil
