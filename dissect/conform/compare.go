@@ -155,11 +155,11 @@ type comparer struct {
 	sums       sums
 	simulates  bool // the host sends its own updates that move ships
 	work       work
-	changes    int32                     // number of changes to the causes of messages
-	bound      bound                     // the last one found
-	blamed     map[blame]bool            // messages of which differences tell
-	ended      bool                      // all messages have come
-	sayers     map[uint64]netip.AddrPort // by key: the clients whose messages were passed on
+	changes    int32                       // number of changes to the causes of messages
+	bound      bound                       // the last one found
+	blamed     map[blame]bool              // messages of which differences tell
+	ended      bool                        // all messages have come
+	sayers     map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {

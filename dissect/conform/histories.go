@@ -516,7 +516,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 			}
 		}
 	}
-	c.differs(x, g)
+	c.differs(x, g, false)
 }
 
 // ofStranger reports whether an object belongs to a player who has no traffic

@@ -82,7 +82,7 @@ func (c *comparer) passedOn(d, o *destination) (list []element) {
 			e.wild, e.free = true, true
 		case relay != decode.RelayForward && relay != decode.RelayEcho:
 			e.free = true
-		case c.saidBy(p.key) == o.client.Addr, p.copyOf != nil && p.copyOf.client.Addr == o.client.Addr: // perhaps as another Client, since it came back
+		case slices.Contains(c.saidBy(p.key), o.client.Addr): // perhaps as another Client, since it came back
 			e.free = true
 		case p.copyOf != nil:
 		case e.g != nil:
@@ -95,15 +95,16 @@ func (c *comparer) passedOn(d, o *destination) (list []element) {
 	return list
 }
 
-// saidBy returns the address of the client whose messages have a key, judging
+// saidBy returns the addresses of the clients whose messages have a key, judging
 // by the copies that came.
-func (c *comparer) saidBy(key uint64) netip.AddrPort {
+func (c *comparer) saidBy(key uint64) []netip.AddrPort {
 	if c.sayers == nil {
-		c.sayers = map[uint64]netip.AddrPort{}
+		c.sayers = map[uint64][]netip.AddrPort{}
 		for _, d := range c.order {
 			for i := range d.line[1] {
-				if p := &d.line[1][i]; p.copyOf != nil {
-					c.sayers[p.key] = p.copyOf.client.Addr
+				p := &d.line[1][i]
+				if p.copyOf != nil && !slices.Contains(c.sayers[p.key], p.copyOf.client.Addr) {
+					c.sayers[p.key] = append(c.sayers[p.key], p.copyOf.client.Addr)
 				}
 			}
 		}
@@ -117,7 +118,7 @@ func (c *comparer) saidBy(key uint64) netip.AddrPort {
 // although others received it, or it was not recorded between its neighbours.
 func (c *comparer) doubtful(l line, i int) bool {
 	end := len(l) - 1
-	if (l[i].src != nil || !c.saidBy(l[i].key).IsValid()) && i > 0 && l[i-1].frame <= l[i].frame && i < end && l[i].frame <= l[i+1].frame {
+	if (l[i].src != nil || len(c.saidBy(l[i].key)) == 0) && i > 0 && l[i-1].frame <= l[i].frame && i < end && l[i].frame <= l[i+1].frame {
 		return false
 	}
 	for by := int64(eightBits); by <= 8*eightBits; by += eightBits {

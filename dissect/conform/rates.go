@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -181,6 +183,7 @@ const (
 func (c *comparer) settleRates() {
 	out, in := c.rates.loses(dissect.FromHost), c.rates.loses(dissect.ToHost)
 	c.settleUnseen(out)
+	c.settleChanged(in * out)
 	inputs, all, missing := map[group]int{}, 0, 0
 	for _, t := range c.rates.order {
 		if !t.extra && t.to != nil {
@@ -217,5 +220,50 @@ func (c *comparer) settleRates() {
 				c.blameOr(!lost, x, whyUnreliable)
 			}
 		}
+	}
+}
+
+// A change is an unreliable message that came with one other byte.
+type change struct {
+	x    *expect
+	g    *got
+	lack *tally // has x
+	more *tally // has g
+}
+
+// settleChanged judges the unreliable messages that came with one other byte.
+// In place of each, the network may have lost the copy of one message, and the
+// original of a similar one before the recording. It does both at once in this
+// share of messages.
+func (c *comparer) settleChanged(part float64) {
+	var list []change
+	missed, all, taken := map[*Client][]change{}, 0, map[*expect]bool{}
+	for _, t := range c.rates.order {
+		all += t.all
+		for _, x := range t.list {
+			missed[x.to] = append(missed[x.to], change{x: x, lack: t})
+		}
+	}
+	for _, t := range c.rates.order {
+		for _, g := range t.extras {
+			i := slices.IndexFunc(missed[t.to], func(m change) bool {
+				c.work.spend(1)
+				return !c.work.over() && !taken[m.x] && m.x.op == g.Op && m.x.src.frame <= g.Frame && nearly(m.x.body, g.Body)
+			})
+			if i >= 0 {
+				m := missed[t.to][i]
+				m.g, m.more, taken[m.x] = g, t, true
+				list = append(list, m)
+			}
+		}
+	}
+	if likely(len(list), all, part) {
+		return
+	}
+	for _, m := range list {
+		m.lack.missing, m.more.missing = m.lack.missing-1, m.more.missing-1
+		m.lack.list = slices.DeleteFunc(m.lack.list, func(x *expect) bool { return x == m.x })
+		m.more.extras = slices.DeleteFunc(m.more.extras, func(g *got) bool { return g == m.g })
+		c.differs(m.x, m.g, true)
 	}
 }

@@ -87,7 +87,7 @@ func (c *comparer) differ(d result.Difference, want, have []byte) {
 }
 
 // differs counts a message that came in place of another one.
-func (c *comparer) differs(x *expect, g *got) {
+func (c *comparer) differs(x *expect, g *got, byRate bool) {
 	detail, what := "", "sent otherwise"
 	switch {
 	case x.reliable != g.Reliable:
@@ -111,7 +111,7 @@ func (c *comparer) differs(x *expect, g *got) {
 		what = fmt.Sprintf("changed, first in byte %d", at)
 	}
 	c.invariants.missed(c, x, false)
-	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what}, x.body, g.Body)
+	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what, ByRate: byRate}, x.body, g.Body)
 }
 
 func firstDifference(want, have []byte) (at int, w, h string, differs bool) {
