@@ -36,16 +36,16 @@ var (
 
 // decode decodes bytes in the form with a pipeline.
 func (f *form) decode(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-	d := alone(b)
+	d := uncaptured(b)
 	if f.cut {
 		d.Full = packet.FullUnknown
 	}
 	return f.push(p, d, b, emit)
 }
 
-// alone returns a datagram that is not from a capture. Its addresses differ, so
+// uncaptured returns a datagram that is not from a capture. Its addresses differ, so
 // its peer ID determines the sender.
-func alone(b []byte) *dissect.Datagram {
+func uncaptured(b []byte) *dissect.Datagram {
 	nowhere := netip.IPv4Unspecified()
 	return &dissect.Datagram{Number: 1, Src: netip.AddrPortFrom(nowhere, 0), Dst: netip.AddrPortFrom(nowhere, 1), Payload: b, Full: len(b)}
 }

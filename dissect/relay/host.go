@@ -469,8 +469,8 @@ func (h *Host) deliver(p *peer, m *arq.Message) {
 	}
 }
 
-// patience is the delay before unsent datagrams are tried again.
-const patience = time.Second / 4
+// retryDelay is the delay before unsent datagrams are tried again.
+const retryDelay = time.Second / 4
 
 // Advance lets time pass. Call the host again at the time next, or earlier. The
 // zero time means that this is not necessary until something is received.
@@ -508,7 +508,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 		}
 		if due := p.link.Next(); !due.IsZero() {
 			if !due.After(p.tried) { // there was no room for it, so do not try again at once
-				due = p.tried.Add(patience)
+				due = p.tried.Add(retryDelay)
 			}
 			if due.Before(p.pause) {
 				due = p.pause

@@ -100,10 +100,10 @@ func (r *rates) forget(now time.Time) {
 type budget struct {
 	datagrams, bytes, messages, control, games, reliable, reliableBytes, fanOut bucket
 
-	names    bucket // names that are passed on
-	ready    bucket // times that the game is sent again because the client is ready again
-	bogus    bucket // acknowledgements of messages never sent
-	patience bucket // messages beyond the other limits
+	names  bucket // names that are passed on
+	ready  bucket // times that the game is sent again because the client is ready again
+	bogus  bucket // acknowledgements of messages never sent
+	excess bucket // messages beyond the other limits
 }
 
 // Rates of messages that a client normally sends once.
@@ -118,7 +118,7 @@ func newBudget(l *Limits) budget {
 	return budget{
 		datagrams: of(l.PeerRate), bytes: of(l.PeerBytes), messages: of(l.MessageRate), control: of(l.ControlRate),
 		games: of(l.GameRate), reliable: of(l.ReliableRate), reliableBytes: of(l.ReliableBytes), fanOut: of(l.FanOut),
-		names: of(nameRate), ready: of(readyRate), bogus: of(bogusRate), patience: of(l.Patience),
+		names: of(nameRate), ready: of(readyRate), bogus: of(bogusRate), excess: of(l.Patience),
 	}
 }
 
@@ -147,7 +147,7 @@ func (h *Host) over(p *peer, why Drop) {
 		return
 	}
 	h.complain(Limited, p, "it sends more "+why.traffic()+" than allowed; the excess is dropped")
-	if !p.budget.patience.take(h.now, 1) {
+	if !p.budget.excess.take(h.now, 1) {
 		h.putOut(p, Kicked, transport.BootKicked, "it goes on sending more "+why.traffic()+" than allowed")
 	}
 }

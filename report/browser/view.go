@@ -151,7 +151,7 @@ func (m *model) panes() []string {
 			out = append(out, lines...)
 			continue
 		}
-		canvas.Beside(out[len(out)-len(lines):], lines, a.x)
+		canvas.SideBySide(out[len(out)-len(lines):], lines, a.x)
 	}
 	return out
 }
@@ -195,7 +195,7 @@ func (m *model) messageLines(a area) []string {
 			if row == m.cursor {
 				st, _ = m.chosen(messages)
 			}
-			canvas.Beside(out[len(out)-1:], []string{m.cells(shown, st, width, func(c *column) string { return c.value(rec) })}, a.width)
+			canvas.SideBySide(out[len(out)-1:], []string{m.cells(shown, st, width, func(c *column) string { return c.value(rec) })}, a.width)
 		}
 	}
 	return out

@@ -261,7 +261,7 @@ func TestCapture(t *testing.T) {
 	small := screen(m, 80, 24)
 	lineWith(t, small, "00:01:24  end of capture")
 	lineWith(t, small, "13,272 packets  33,914 messages")
-	for _, want := range []string{"Players 4", "Bot0", "Bot1", "Bot2", "Bot3", "(left)", "msg/s", "heard", "resent", "RTT", "Opcodes by rate", "1C StateUpdate", "Events and chat", "Bot1 leaves", "? help"} {
+	for _, want := range []string{"Players 4", "Bot0", "Bot1", "Bot2", "Bot3", "(left)", "msg/s", "silent", "resent", "RTT", "Opcodes by rate", "1C StateUpdate", "Events and chat", "Bot1 leaves", "? help"} {
 		lineWith(t, small, want)
 	}
 	large := screen(m, 200, 70)
@@ -310,7 +310,7 @@ func TestRates(t *testing.T) {
 		t.Errorf("rates are %v, player %v; want 0", s.messageRate, s.players[0].up.Rate.Messages)
 	}
 	if row := lineWith(t, screen(m, 80, 24), "Kirk"); !strings.Contains(row, " 10s") {
-		t.Errorf("not heard for 10 s: %q", row)
+		t.Errorf("silent for 10 s is not shown: %q", row)
 	}
 	lineWith(t, screen(m, 80, 24), "00:00:19  live")
 

@@ -255,7 +255,7 @@ func (s *state) snapshot() snapshot {
 func cleanName(s wire.Untrusted) wire.Untrusted { return wire.Untrusted(canvas.Clean(s, maxName)) }
 
 // players returns all players with a connection or a name, the most recently
-// heard first.
+// active first.
 func (s *state) players(links []measure.Link) []player {
 	var matches []*match.Match
 	if s.story != nil {

@@ -26,7 +26,7 @@ var playerOrders = []order[player]{
 	{"name", byName(func(p *player) string { return p.Name.String() })},
 	{"msg/s", most(func(p *player) float64 { return p.up.Rate.Messages })},
 	{"B/s", most(func(p *player) float64 { return p.up.Rate.Bytes })},
-	{"heard", func(a, b *player) int { return b.up.Last.Compare(a.up.Last) }},
+	{"silent", func(a, b *player) int { return b.up.Last.Compare(a.up.Last) }},
 	{"resent", most((*player).resent)},
 	{"RTT", most((*player).rtt)},
 }
@@ -129,7 +129,7 @@ func (l *look) playerColumns() []column[player] {
 		{"B/s", 6, true, 8, 0, ofLink(func(p *player) string { return quantity(p.up.Rate.Bytes) })},
 		{l.out + "msg/s", 7, true, 3, 0, ofLink(func(p *player) string { return rate(p.down.Rate.Messages) })},
 		{l.out + "B/s", 6, true, 3, 0, ofLink(func(p *player) string { return quantity(p.down.Rate.Bytes) })},
-		{"heard", 6, true, 6, 0, func(m *model, p *player) (string, style) {
+		{"silent", 6, true, 6, 0, func(m *model, p *player) (string, style) {
 			if p.up.Last.IsZero() {
 				return m.look.none, faint
 			}

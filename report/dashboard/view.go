@@ -137,7 +137,7 @@ func (m *model) body(room int) []string {
 	if m.Width >= wide && m.middle == opcodes {
 		left := m.Width * 9 / 20
 		a, b := m.pane(opcodes, left, rest), m.pane(events, m.Width-left-2, rest)
-		canvas.Beside(a, b, left+2)
+		canvas.SideBySide(a, b, left+2)
 		return append(out, a...)
 	}
 	o := min(max(m.rows(m.middle), 1), max(rest/2-1, 1)) + 1
@@ -292,7 +292,7 @@ func (m *model) helpLines(room int) []string {
 		{"?", "this help"},
 		{"", ""},
 		{"msg/s, B/s", "from the player in the last 5 seconds; " + m.look.out + " to the player"},
-		{"heard", "how long ago the last packet of the player came"},
+		{"silent", "time since the last packet of the player"},
 		{"resent", "messages sent again, in both directions"},
 		{"RTT", "median time to an acknowledgement, both directions added up"},
 	}

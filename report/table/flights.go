@@ -7,9 +7,9 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// everybody is the name of the receiver if a host sends the updates of a ship
+// allPlayers is the name of the receiver if a host sends the updates of a ship
 // to its clients.
-const everybody = "players"
+const allPlayers = "players"
 
 // showFlights writes a line for each ship of the past second.
 func (s *Sink) showFlights() error {
@@ -30,7 +30,7 @@ func (s *Sink) flight(dst []byte, f *measure.Flight) []byte {
 	d := dissect.Datagram{Number: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst}
 	r := dissect.Record{Datagram: &d, Dir: f.Dir, Client: f.Client}
 	if f.Several && !f.Both && f.Dir == dissect.FromHost {
-		r.Client = everybody
+		r.Client = allPlayers
 	}
 	s.head.reset(normal)
 	s.body.reset(normal)

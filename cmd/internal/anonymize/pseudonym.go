@@ -47,7 +47,7 @@ func (p *pseudonyms) ofIP(b []byte) {
 		p.ofIP(b[len(mapped):])
 	case len(b) == 16:
 		elsewhere(p.ip6, b)
-	case !nobody(b):
+	case !unassigned(b):
 		elsewhere(p.ip4, b)
 	}
 }
@@ -62,9 +62,9 @@ func elsewhere(m *cryptopan.Mapping, b []byte) {
 	}
 }
 
-// nobody reports whether an address is all zeros or all ones, which no host
+// unassigned reports whether an address is all zeros or all ones, which no host
 // has.
-func nobody(b []byte) bool {
+func unassigned(b []byte) bool {
 	return bytes.Count(b, []byte{0}) == len(b) || bytes.Count(b, []byte{0xff}) == len(b)
 }
 
@@ -72,7 +72,7 @@ func nobody(b []byte) bool {
 // stay such. Other addresses become locally administered, which no manufacturer
 // assigns.
 func (p *pseudonyms) ofHardware(b []byte) {
-	if nobody(b) {
+	if unassigned(b) {
 		return
 	}
 	const group, local = 1, 2

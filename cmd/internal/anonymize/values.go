@@ -98,7 +98,7 @@ func (v *values) remember(k kind, original []byte) {
 }
 
 func (v *values) hardware(b []byte) {
-	if !nobody(b) {
+	if !unassigned(b) {
 		v.note(hardwareAddress, b)
 	}
 	v.ofHardware(b)
@@ -106,7 +106,7 @@ func (v *values) hardware(b []byte) {
 
 func (v *values) ip(b []byte) {
 	switch a, _ := netip.AddrFromSlice(b); {
-	case nobody(b):
+	case unassigned(b):
 	case a.Unmap().Is4():
 		v.note(ipv4Address, a.Unmap().AsSlice())
 	default:

@@ -185,7 +185,7 @@ func (v *values) suspect(p decode.Privacy, b []byte, wide bool) {
 
 // suspectAddress adds an address.
 func (v *values) suspectAddress(b []byte) {
-	if !nobody(b) {
+	if !unassigned(b) {
 		v.remember(ipv4Address, b)
 	}
 }

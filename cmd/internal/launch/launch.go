@@ -33,7 +33,7 @@ type Server struct {
 	output *os.File
 	ended  chan struct{} // closed when the shell has ended, on Linux when all processes have
 	how    string        // how the shell ended, once ended is closed
-	heard  chan struct{} // closed at the end of the output
+	closed chan struct{} // closed at the end of the output
 	asked  bool          // the server could be asked to end
 	soft   time.Duration // time that the server may take to end when it is asked to
 
@@ -48,7 +48,7 @@ func Start(command string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{output: r, ended: make(chan struct{}), heard: make(chan struct{}), soft: softly}
+	s := &Server{output: r, ended: make(chan struct{}), closed: make(chan struct{}), soft: softly}
 	s.cmd, s.group, err = begin(command, w)
 	_ = w.Close() // the command has its own handle
 	if err != nil {
@@ -70,7 +70,7 @@ func Start(command string) (*Server, error) {
 
 // listen keeps the last part of the output.
 func (s *Server) listen() {
-	defer close(s.heard)
+	defer close(s.closed)
 	b := make([]byte, 4<<10)
 	for {
 		n, err := s.output.Read(b)
@@ -90,7 +90,7 @@ func (s *Server) listen() {
 func (s *Server) Said() (list []string) {
 	if _, ended := s.Ended(); ended {
 		select {
-		case <-s.heard:
+		case <-s.closed:
 		case <-time.After(lastWords):
 		}
 	}

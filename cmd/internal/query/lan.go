@@ -155,7 +155,7 @@ func round(ctx context.Context, to []netip.Addr, timeout time.Duration, found ma
 		return 0, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	parts := make(chan heard, waiting)
+	parts := make(chan arrival, waiting)
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		defer cli.Guard()
@@ -189,7 +189,7 @@ func round(ctx context.Context, to []netip.Addr, timeout time.Duration, found ma
 }
 
 // take adds a datagram to the answer of its server.
-func take(found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool, p heard, asked time.Time) {
+func take(found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool, p arrival, asked time.Time) {
 	r := found[p.from]
 	switch {
 	case r == nil && p.from.Port() < FirstPort, r == nil && p.from.Port() > LastPort:
@@ -212,8 +212,8 @@ func take(found map[netip.AddrPort]*Result, others map[netip.AddrPort]bool, p he
 	}
 }
 
-// A heard is a datagram received in a round.
-type heard struct {
+// An arrival is a datagram received in a round.
+type arrival struct {
 	from     netip.AddrPort
 	at       time.Time
 	datagram []byte
@@ -224,7 +224,7 @@ type heard struct {
 const mostRefused = 10_000
 
 // listen reads the answers of a round until its socket is closed.
-func listen(ctx context.Context, conn *net.UDPConn, parts chan<- heard) {
+func listen(ctx context.Context, conn *net.UDPConn, parts chan<- arrival) {
 	for refused := 0; refused < mostRefused; {
 		buf := make([]byte, gamespy.MaxPart)
 		n, from, err := conn.ReadFromUDPAddrPort(buf)
@@ -236,7 +236,7 @@ func listen(ctx context.Context, conn *net.UDPConn, parts chan<- heard) {
 			continue
 		}
 		select {
-		case parts <- heard{netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), time.Now(), buf[:n]}:
+		case parts <- arrival{netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), time.Now(), buf[:n]}:
 		case <-ctx.Done():
 			return
 		}

@@ -42,8 +42,8 @@ func TestBroadcasts(t *testing.T) {
 }
 
 // answerOf returns a datagram of an answer.
-func answerOf(port uint16, text string) heard {
-	return heard{netip.AddrPortFrom(netip.MustParseAddr("10.0.0.7"), port), time.Unix(1, 0), []byte(text)}
+func answerOf(port uint16, text string) arrival {
+	return arrival{netip.AddrPortFrom(netip.MustParseAddr("10.0.0.7"), port), time.Unix(1, 0), []byte(text)}
 }
 
 // Unsolicited datagrams are ignored, and a flood of them is bounded.
@@ -51,7 +51,7 @@ func TestTake(t *testing.T) {
 	found, others := map[netip.AddrPort]*Result{}, map[netip.AddrPort]bool{}
 	whole := `\hostname\A\final\\queryid\1.1`
 	asked := time.Unix(0, 5e8)
-	for _, p := range []heard{answerOf(53, whole), answerOf(FirstPort-1, whole), answerOf(LastPort+1, whole), answerOf(22150, "no reply"), answerOf(22150, `\status\`)} {
+	for _, p := range []arrival{answerOf(53, whole), answerOf(FirstPort-1, whole), answerOf(LastPort+1, whole), answerOf(22150, "no reply"), answerOf(22150, `\status\`)} {
 		take(found, others, p, asked)
 	}
 	if len(found) > 0 {

@@ -281,8 +281,8 @@ func Exactly(lines []string, n int) []string {
 	return lines[:n]
 }
 
-// Beside draws the lines right next to the lines left, starting at a column.
-func Beside(left, right []string, column int) {
+// SideBySide draws the lines right next to the lines left, starting at a column.
+func SideBySide(left, right []string, column int) {
 	for i, line := range right {
 		left[i] += strings.Repeat(" ", max(column-Width(left[i]), 0)) + line
 	}
