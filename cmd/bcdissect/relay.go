@@ -276,7 +276,7 @@ func (h *hosting) openControl(srv *server.Server, log *cli.Log, port uint16) (cl
 		return nil, cli.Failed(fmt.Errorf("--control %w", err))
 	}
 	if err != nil {
-		log.Say("relay ctl cannot reach this host: %s", err.Error())
+		log.Say("relay ctl cannot reach this host: %s; choose another socket with --control PATH", err.Error())
 		return func() {}, nil
 	}
 	h.socket = path

@@ -32,8 +32,9 @@ func newControl(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ctl",
 		Short: "Look after a running host: players, kick, ban, say",
-		Long: `Ctl asks a host on this machine to do something. The host must run as the same
-user. If there are several hosts, choose one with --listen or --control.`,
+		Long: `Ctl looks after a host that runs on this machine as the same user: it lists,
+kicks and bans players, and writes to them. If several hosts run, choose one
+with --listen or --control.`,
 		Example: `  # see who plays
   bcdissect relay ctl players
   # make the player in slot 3 leave
