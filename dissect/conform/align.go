@@ -151,18 +151,20 @@ func widen(list []element, from, till, end int, number func(i int) int64) (wide 
 	return wide
 }
 
-// ties returns the pairs of messages that keep the order of both lists.
-func ties(xs, ys []element) []align.Pair {
-	at := make(map[int64]int, len(ys))
+// pairs returns the pairs of elements with equal keys that keep the order of
+// both lists. If key returns false, an element has no pair.
+func pairs[K comparable](xs, ys []element, key func(*element) (K, bool)) []align.Pair {
+	at := make(map[K]int, len(ys))
 	for j := range ys {
-		at[ys[j].number] = j
+		if k, ok := key(&ys[j]); ok {
+			at[k] = j
+		}
 	}
 	var all []align.Pair
 	for i := range xs {
-		if xs[i].x == nil {
-			if j, ok := at[xs[i].number]; ok {
-				all = append(all, align.Pair{X: i, Y: j})
-			}
+		k, ok := key(&xs[i])
+		if j, there := at[k]; ok && there {
+			all = append(all, align.Pair{X: i, Y: j})
 		}
 	}
 	return align.Rising(all)
@@ -172,8 +174,9 @@ func ties(xs, ys []element) []align.Pair {
 // where any are left over or out of order.
 func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	l, said := d.line[1], author.said
+	kept := pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil })
 	c.layAll(&rows{
-		xs: xs, ys: ys, kept: ties(xs, ys), number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
+		xs: xs, ys: ys, kept: kept, number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
 		size: align.Pair{X: len(said), Y: len(l)}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y laying) { c.take(d, y) },
 	})
 }

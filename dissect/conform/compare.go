@@ -393,7 +393,7 @@ func (c *comparer) settle() {
 		if x.why == "" {
 			x.why = x.spared()
 		}
-		c.invariants.expected(c, x)
+		c.invariants.checked(c, x, 1)
 		if !x.reliable && x.by&c.judge != 0 {
 			c.rates.expected(x)
 		}

@@ -251,13 +251,8 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 		}
 	}
 	if e := d.client.entry; e != nil && x.src.client != d.client && class == 1 {
-		if n, _, ok := e.spotAt(d, class); !ok || lo < n {
+		if n, _, ok := e.spotAt(d, class); !ok || lo < n || x.src.before(e) {
 			return whyCrossed
-		}
-		for _, p := range x.src.spots {
-			if n, _, ok := e.spotAt(p.to, int(p.class)); ok && p.number < n {
-				return whyCrossed
-			}
 		}
 	}
 	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi) {
@@ -338,19 +333,18 @@ func (c *comparer) crosses(d *destination, s *source) bool {
 		return false
 	}
 	in, out := d.client.entry, d.client.exit
-	for _, p := range s.spots {
-		if in != nil {
-			if n, _, ok := in.spotAt(p.to, int(p.class)); ok && p.number < n {
-				return false
-			}
-		}
-		if out != nil {
-			if _, n, ok := out.spotAt(p.to, int(p.class)); ok && p.number > n {
-				return false
-			}
-		}
+	if in != nil && s.before(in) || out != nil && out.before(s) {
+		return false
 	}
 	return in != nil || out != nil || d.client.gone
+}
+
+// before reports whether a client was told of an input before another one.
+func (s *source) before(o *source) bool {
+	return slices.ContainsFunc(s.spots, func(p spot) bool {
+		n, _, ok := o.spotAt(p.to, int(p.class))
+		return ok && p.number < n
+	})
 }
 
 // createdLate reports whether a message is about a ship whose creation may have

@@ -67,18 +67,15 @@ func (v invariants) each(c *comparer, x *expect, f func(*result.Invariant)) {
 	}
 }
 
-func (v invariants) expected(c *comparer, x *expect) {
-	v.each(c, x, func(i *result.Invariant) { i.Checked++ })
+// checked counts an expected message, or takes it back.
+func (v invariants) checked(c *comparer, x *expect, by int) {
+	v.each(c, x, func(i *result.Invariant) { i.Checked += by })
 }
 
 func (v invariants) matched(c *comparer, x *expect) {
 	if x.by == dialectModel && x.src.op == x.op && x.src.matched == 1 && consumed(c.specOf(x)) {
 		v[invConsumed].Fail(x.src.frame, true)
 	}
-}
-
-func (v invariants) excused(c *comparer, x *expect) {
-	v.each(c, x, func(i *result.Invariant) { i.Checked-- })
 }
 
 func (v invariants) missed(c *comparer, x *expect, known bool) {

@@ -57,7 +57,8 @@ func (c *comparer) lookAcross(d, o *destination) {
 	}
 	xs, ys := c.passedOn(d, o), c.passedOn(o, d)
 	c.work.spend(len(xs) + len(ys))
-	kept := anchors(xs, ys)
+	single := alone(xs, ys)
+	kept := pairs(xs, ys, func(e *element) (uint64, bool) { return e.key, !e.free && single[e.key] })
 	for _, a := range kept {
 		both.pair(&xs[a.X], &ys[a.Y])
 	}
@@ -140,25 +141,6 @@ func (d *destination) leftOver() [2]map[int64]*got {
 		}
 	}
 	return left
-}
-
-// anchors returns the pairs of messages whose bytes occur once on each side,
-// and which keep the order of both sides.
-func anchors(xs, ys []element) []align.Pair {
-	single := alone(xs, ys)
-	at := map[uint64]int{}
-	for j := range ys {
-		if single[ys[j].key] && !ys[j].free {
-			at[ys[j].key] = j
-		}
-	}
-	var all []align.Pair
-	for i := range xs {
-		if j, ok := at[xs[i].key]; ok && !xs[i].free {
-			all = append(all, align.Pair{X: i, Y: j})
-		}
-	}
-	return align.Rising(all)
 }
 
 // views are two clients' views of each other.
