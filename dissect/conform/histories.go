@@ -180,7 +180,8 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 		}
 	}
 	for i := range s.spots {
-		if p := &s.spots[i]; int(p.class) == class && p.to.firmNumber(class, p.number) {
+		p := &s.spots[i]
+		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && p.to.firmAt(class, k) {
 			at := p.to.around(class, p.number, d, s)
 			narrow(at.from, at.till)
 		}

@@ -109,13 +109,6 @@ func (d *destination) numbersOf(class int, author *Client, number int64) (lo, hi
 	return lo, hi
 }
 
-// firmNumber reports whether there is a message with a number, and its cause
-// fits its author's order.
-func (d *destination) firmNumber(class int, number int64) bool {
-	i := atNumber(d.line[class], number)
-	return i < len(d.line[class]) && d.firmAt(class, i)
-}
-
 // firmAt reports whether the cause of a message fits its author's order.
 func (d *destination) firmAt(class, i int) bool {
 	p := &d.line[class][i]
@@ -140,15 +133,13 @@ func (d *destination) unseen(class int, lo, hi int64) bool {
 // spotAt returns the lowest and the highest number of the messages to a client
 // that an input caused.
 func (s *source) spotAt(d *destination, class int) (lo, hi int64, ok bool) {
+	lo, hi = lastNumber, firstNumber
 	for _, p := range s.spots {
 		if p.to == d && int(p.class) == class {
-			if !ok {
-				lo, hi, ok = p.number, p.number, true
-			}
 			lo, hi = min(lo, p.number), max(hi, p.number)
 		}
 	}
-	return lo, hi, ok
+	return lo, hi, lo <= hi
 }
 
 // A stretch is a part of the messages to one client, and the part of the
