@@ -121,26 +121,27 @@ function plot(app, m, title, unit, lines, top) {
 
 // damagePlot shows what a player did above the line, and took below it.
 function damagePlot(app, m, p) {
-  const most = [...p.done, ...p.taken].reduce((a, v) => Math.max(a, v), 0);
+  const { done, taken } = p, { step } = m;
+  const most = [...done, ...taken].reduce((a, v) => Math.max(a, v), 0);
   if (!most) return null;
   const bars = [];
-  for (const [list, sign, color] of [[p.done, -1, p.color], [p.taken, 1, 'none']]) {
+  for (const [list, sign, color] of [[done, -1, p.color], [taken, 1, 'none']]) {
     list.forEach((v, i) => {
-      const x = along(m, m.begin + i * m.step), wide = Math.max(along(m, m.begin + (i + 1) * m.step) - x - 0.6, 0.8), tall = (v / most) * 38;
+      const x = along(m, m.begin + i * step), wide = Math.max(along(m, m.begin + (i + 1) * step) - x - 0.6, 0.8), tall = (v / most) * 38;
       if (v) bars.push(svg('rect', { class: `bin k${color}`, x, width: wide, y: sign < 0 ? 41 - tall : 43, height: tall }));
     });
   }
   const now = h('span', { class: 'soft' }), sum = (list) => grouped(list.reduce((a, v) => a + v, 0));
-  app.readers.push((t) => { const i = Math.floor((t - m.begin) / m.step); now.textContent = `done ${grouped(p.done[i] || 0)} · taken ${grouped(p.taken[i] || 0)}`; });
-  const c = chart(app, m, 84, `Damage of ${p.name}: done ${sum(p.done)}, taken ${sum(p.taken)}`, bars);
+  app.readers.push((t) => { const i = Math.floor((t - m.begin) / step); now.textContent = `done ${grouped(done[i] || 0)} · taken ${grouped(taken[i] || 0)}`; });
+  const c = chart(app, m, 84, `Damage of ${p.name}: done ${sum(done)}, taken ${sum(taken)}`, bars);
   c.append(h('span', { class: 'top', 'aria-hidden': 'true' }, grouped(most)));
-  return h('div', { class: 'plot' }, h('h3', null, `Damage in ${m.step} s of ${p.name} `, now), c);
+  return h('div', { class: 'plot' }, h('h3', null, `Damage in ${step} s of ${p.name} `, now), c);
 }
 
 // systemsPlot shows the subsystems that lost most: the darker, the more is lost.
 function systemsPlot(app, m, p) {
   const worst = new Map();
-  for (const i of p.lives) for (const q of m.lives[i].systems || []) worst.set(q.name, Math.min(worst.get(q.name) ?? 1, q.least));
+  for (const i of p.lives) for (const q of m.lives[i].systems || []) if (q.history) worst.set(q.name, Math.min(worst.get(q.name) ?? 1, q.least));
   const names = [...worst].filter(([, least]) => least < 1).sort((a, b) => a[1] - b[1]).slice(0, 12).map(([name]) => name);
   if (!names.length) return null;
   const rows = names.map((name) => {

@@ -369,13 +369,14 @@ function resize() {
   app.wake();
 }
 
-// panels are the replay of a match and all that is around it. A match that goes on
-// has no debriefing.
+// panels are the replay of a match and all that is around it. The live page leaves the
+// debriefing out of most of its renewals.
 const panels = (m, replay) => [hero(m), scoreBoard(app, m), replay, sharing(app, m), kills(app, m), ...(m.whole ? [debriefing(app, m), plots(app, m), map(app, m)] : []), flights(app, m), h('div', { class: 'two' }, chat(app, m), lines(app, m)), unusual(app, m), events(app, m),
   m.evicted && h('p', { class: 'keyline' }, `${plural(m.evicted, 'item')} beyond the limits of the report were left out.`)].filter(Boolean);
 
 // open shows a match.
 function open(index, t) {
+  app.opens?.(index);
   const data = app.data, m = data.matches[index];
   Object.assign(app, { index, m, heads: [], readers: [], paints: [], playing: false, shown: 0 });
   const body = document.getElementById('match');

@@ -1,8 +1,10 @@
 package livepage
 
 import (
+	"encoding/json"
 	"hash/maphash"
 	"maps"
+	"math"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -185,6 +187,8 @@ type flying struct {
 	conditions map[int]*list
 	shots      list
 	lines      []*line
+
+	fire, wear, damage, causes list // the debriefing
 }
 
 // line has what viewers know about a connection.
@@ -226,6 +230,7 @@ func (f *flights) follow(index int, m *match.Match, sweep bool) []byte {
 	shots := flat(&s.shots, len(m.Shots), sweep, func(dst []byte, i int) []byte { return f.model.AppendItem(dst, m, &m.Shots[i], false) })
 	text = shots.end(text, "shots")
 	text = f.lines(text, s, m, sweep)
+	text = s.debriefing(text, m, sweep)
 	if len(text) == empty {
 		return nil
 	}
@@ -293,4 +298,49 @@ func (f *flights) lines(dst []byte, s *flying, m *match.Match, sweep bool) []byt
 		return dst
 	}
 	return append(append(member(dst, "lines"), lines...), '}')
+}
+
+// debriefing appends who did what to whom, as rows. Players are indices, so that
+// a row contains no address of a player without a name.
+func (s *flying) debriefing(dst []byte, m *match.Match, sweep bool) []byte {
+	rows := func(l *list, name string, n int, all bool, row func(i int) []any) {
+		dst = flat(l, n, all, func(text []byte, i int) []byte {
+			b, _ := json.Marshal(row(i)) // never fails, since all numbers are finite
+			return append(text, b...)
+		}).end(dst, name)
+	}
+	rows(&s.fire, "fire", len(m.Fire), true, func(i int) []any { return fireRow(&m.Fire[i]) })
+	rows(&s.wear, "wear", len(m.Wear), true, func(i int) []any {
+		w := &m.Wear[i]
+		return []any{w.Player, w.System, w.Victim, finite(&w.Lost), w.Out}
+	})
+	rows(&s.damage, "damage", len(m.Damage), sweep, func(i int) []any {
+		d := &m.Damage[i]
+		return []any{finite(&d.T), d.Player, d.Victim, finite(d.Amount)}
+	})
+	rows(&s.causes, "causes", len(m.Kills), sweep, func(i int) []any {
+		fire, falls := []any{}, []any{}
+		for k := range m.Kills[i].Fire {
+			fire = append(fire, fireRow(&m.Kills[i].Fire[k]))
+		}
+		for _, f := range m.Kills[i].Falls {
+			before, after := float64(f.Before), float64(f.After)
+			falls = append(falls, []any{f.System, finite(&before), finite(&after), finite(f.Gone)})
+		}
+		return []any{fire, falls}
+	})
+	return dst
+}
+
+func fireRow(f *match.Fire) []any {
+	return []any{f.Player, f.Weapon, f.Victim, f.Friendly, f.Shots, f.Hits, f.Misses, finite(f.Amount), finite(f.Hull)}
+}
+
+// finite returns a number for JSON, rounded to thousandths, or nil if it is not
+// known. Traffic can contain infinite numbers.
+func finite(x *float64) any {
+	if x == nil || math.IsNaN(*x) || math.IsInf(*x, 0) {
+		return nil
+	}
+	return math.Round(*x*1000) / 1000
 }

@@ -25,6 +25,7 @@ type broadcast struct {
 	page      string // the owner's page
 	public    string
 	recording string
+	fired     *int // shots in the debriefing of the page
 }
 
 var address = regexp.MustCompile(`(live page|overlay|old): +(http://\S+)`)
@@ -83,6 +84,7 @@ func (b *broadcast) end() (kills int, players map[string][2]int) {
 	var found struct {
 		Matches []struct {
 			Kills   []struct{}
+			Fire    []struct{ Shots int }
 			Players []struct {
 				Name          string
 				Kills, Deaths int
@@ -94,6 +96,13 @@ func (b *broadcast) end() (kills int, players map[string][2]int) {
 	}
 	if len(found.Matches) != 1 {
 		b.t.Fatalf("the recording has %d matches", len(found.Matches))
+	}
+	shots := 0
+	for _, f := range found.Matches[0].Fire {
+		shots += f.Shots
+	}
+	if shots == 0 || shots != *b.fired {
+		b.t.Errorf("the debriefing of the page has %d shots, the recording %d", *b.fired, shots)
 	}
 	players = map[string][2]int{}
 	for _, p := range found.Matches[0].Players {
@@ -181,7 +190,11 @@ func TestLive(t *testing.T) {
 	numbers := map[string]map[string][2]int{
 		"page": eval[map[string][2]int](live, pageNumbers), "public page": eval[map[string][2]int](public, pageNumbers), "overlay": eval[map[string][2]int](over, overNumbers),
 	}
+	live.until(`document.querySelector("[aria-labelledby=plots] .plot") !== null && document.querySelector("[aria-labelledby=map] canvas") !== null`)
+	const fired = `(live.turn = 0, live.news = true, new Promise((done) => setTimeout(() => done([...document.querySelectorAll("[aria-labelledby=debrief] table")].filter((t) => t.caption.textContent === "By weapon").flatMap((t) => [...t.tBodies[0].rows]).reduce((n, r) => n + +r.cells[2].textContent, 0)), 3000)))`
+	shots := eval[int](live, fired)
 	live.usable()
+	b.fired = &shots
 	kills, players := b.end()
 	if kills != want || len(players) != 8 {
 		t.Errorf("the recording has %d kills and %d players", kills, len(players))

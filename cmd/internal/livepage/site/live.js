@@ -5,6 +5,7 @@
 const live = {
   matches: [], flights: [], // the last matches, from the one that the server calls first
   first: 0, shown: 256, following: true, changed: false, news: false, ready: false,
+  every: 10, turn: 0, // seconds between two renewals of the debriefing, which takes longer than the rest
   behind: 1, // seconds between the last news and what is shown, so that ships move smoothly
   most: 150000, // points of flights that are kept; older ones are thinned
 };
@@ -16,7 +17,7 @@ const newTrack = () => ({ n: 0, t: [], at: columns(3), forward: columns(3), up: 
 const newState = () => ({ n: 0, t: [], hull: [], shields: columns(6) });
 const newShots = () => ({ n: 0, t: [], length: [], life: [], target: [], kind: [], hit: [] });
 const newPoints = () => ({ n: 0, t: [], rtt: [], lost: [], resent: [], updates: [], silence: [] });
-const newFlights = () => ({ lives: [], lines: [], shots: newShots(), points: 0 });
+const newFlights = () => ({ lives: [], lines: [], shots: newShots(), points: 0, fire: [], wear: [], damage: [], causes: [] });
 
 function addTrack(k, rows) {
   for (const [i, row] of Object.entries(rows)) {
@@ -75,7 +76,33 @@ function addFlights(part, index) {
   }
   if (part.shots) set(of.shots, part.shots, shotOf);
   for (const [i, l] of Object.entries(part.lines ?? {})) set((of.lines[i] ??= newPoints()), l.points, pointOf);
+  for (const name of ['fire', 'wear', 'damage', 'causes']) if (part[name]) mergeList(of[name], part[name]);
   if (of.points > live.most) thin(of);
+}
+
+const fireOf = ([player, weapon, victim, friendly, shots, hits, misses, damage, hull]) => ({ player, weapon, victim, friendly, shots, hits, misses, unknown: shots - hits - misses, damage: damage ?? undefined, hull: hull ?? undefined });
+
+// debrief gives a match its debriefing, as unpackDebriefing does for a saved page.
+function debrief(index) {
+  const m = live.matches[index], of = live.flights[index];
+  m.whole = true;
+  m.fire = of.fire.map(fireOf);
+  m.wear = of.wear.map(([player, system, victim, lost, out]) => ({ player, system, victim, lost, out }));
+  m.kills.forEach((k, i) => {
+    const [fire, falls] = of.causes[i] ?? [[], []];
+    k.fire = fire.map(fireOf);
+    k.falls = falls.map(([system, before, after, gone]) => ({ system, before, after, gone: gone ?? undefined }));
+  });
+  m.step = 5;
+  while (m.duration / m.step > 5000) m.step *= 2;
+  const bins = Math.floor((m.end - m.begin) / m.step) + 1;
+  for (const p of m.players) [p.done, p.taken] = [new Float64Array(bins), new Float64Array(bins)];
+  for (const [t, player, victim, amount] of of.damage) {
+    const i = Math.floor((t - m.begin) / m.step);
+    if (amount === null || i < 0 || i >= bins) continue;
+    if (player >= 0 && player !== victim) m.players[player].done[i] += amount;
+    if (victim >= 0) m.players[victim].taken[i] += amount;
+  }
 }
 
 // thin leaves out every second point of the older half of each flight.
@@ -95,8 +122,8 @@ function thin(of) {
 const newMatch = () => ({ players: [], lives: [], kills: [], chat: [], events: [], lines: [], unusual: [], teams: [], rules: [], shots: newShots() });
 
 function addMatch(part, index) {
-  if (!live.matches[index]) begins(index);
-  const m = live.matches[index], players = [...m.players];
+  live.changed ||= !live.matches[index];
+  const m = (live.matches[index] ??= newMatch()), players = [...m.players];
   if (part.whole) Object.assign(emptied(m), newMatch());
   mergeMatch(m, part);
   // The seats at the replay know their players.
@@ -104,15 +131,13 @@ function addMatch(part, index) {
   unite(index);
 }
 
-// begins adds a match. The flights of earlier ones are forgotten, and come
-// again when such a match is chosen.
-function begins(index) {
-  live.changed = true;
-  live.matches[index] = newMatch();
+// forgetFlights forgets the flights of matches that are neither played nor shown. They
+// come again when such a match is chosen.
+function forgetFlights() {
   live.flights.forEach((of, i) => {
-    if (i >= index || i === app.index || !of.points) return;
+    if (i === app.index || i === last() || !of?.points || !live.matches[i]) return;
     live.flights[i] = undefined;
-    if (live.matches[i]) unite(i);
+    unite(i);
   });
 }
 
@@ -155,6 +180,9 @@ function renew() {
   app.bar.setAttribute('aria-valuemax', m.end.toFixed(1));
   live.length.textContent = `of ${clock(m.end, live.following ? 0 : 1)}`;
   paintBar();
+  const heavy = live.turn++ % live.every === 0 && !document.activeElement?.closest(heavies);
+  if (heavy) debrief(app.index);
+  else m.whole = false;
   renewPanels(m);
   app.shown = 0;
   app.dirty = true;
@@ -172,6 +200,7 @@ function restart() {
   const past = link.t !== null || (link.n !== null && link.n !== last());
   live.begun = true;
   if (!past) { app.choose(last()); catchUp(); }
+  forgetFlights();
   document.documentElement.dataset.ready ??= Math.round(performance.now());
 }
 
@@ -184,24 +213,31 @@ function reopen() {
   if (following) catchUp();
 }
 
+// heavies are the panels of the debriefing.
+const heavies = '[aria-labelledby=debrief], [aria-labelledby=plots], [aria-labelledby=map]';
+
 // renewPanels puts new panels in the place of those that differ. What is focused, open or
 // scrolled stays so.
 function renewPanels(m) {
   app.heads = [];
+  if (m.whole) Object.assign(app, { readers: [], paints: [] });
   const body = document.getElementById('match'), fresh = panels(m, app.replay), left = `${((app.t - m.begin) / m.duration) * 100}%`;
   for (const e of app.heads) e.style.left = left;
   for (const e of body.querySelectorAll('.chart .head')) e.style.left = left;
   let at = body.firstChild;
   const label = (e) => e.getAttribute('aria-labelledby') ?? e.getAttribute('aria-label') ?? e.className;
+  const stays = (e) => !m.whole && e.matches(heavies);
   for (const f of fresh) {
+    while (at && stays(at)) at = at.nextSibling;
     if (f === app.replay) at = f;
     else if (at && at !== app.replay && label(at) === label(f)) {
-      if (!at.isEqualNode(f)) { swap(at, f); at = f; }
+      if (f.matches(heavies) || !at.isEqualNode(f)) { swap(at, f); at = f; }
     } else { body.insertBefore(f, at); at = f; }
     at = at.nextSibling;
   }
-  while (at) { const next = at.nextSibling; at.remove(); at = next; }
+  while (at) { const next = at.nextSibling; if (!stays(at)) at.remove(); at = next; }
   app.heads = [...body.querySelectorAll('.chart .head')];
+  if (m.whole) for (const draw of app.paints) draw();
 }
 
 const focusable = 'a, button, select, summary, [tabindex]';
@@ -210,7 +246,14 @@ function swap(old, fresh) {
   const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
   const scrolled = [...old.querySelectorAll('.scroll, .talk')].map((e) => [e.scrollTop, e.scrollLeft, e.scrollTop + e.clientHeight >= e.scrollHeight - 4]);
   const opened = [...old.querySelectorAll('details')].map((d) => d.open);
+  const chosen = [...old.querySelectorAll('select')].map((e) => e.value), off = [...old.querySelectorAll('.toggles button')].map((e) => e.getAttribute('aria-pressed') === 'false');
   old.replaceWith(fresh);
+  fresh.querySelectorAll('select').forEach((e, i) => {
+    if (chosen[i] === undefined || e.value === chosen[i]) return;
+    e.value = chosen[i];
+    e.dispatchEvent(new Event('change'));
+  });
+  fresh.querySelectorAll('.toggles button').forEach((e, i) => { if (off[i]) e.click(); });
   fresh.querySelectorAll('details').forEach((d, i) => { d.open = opened[i] ?? false; });
   fresh.querySelectorAll('.scroll, .talk').forEach((e, i) => {
     const [top, side, end] = scrolled[i] ?? [0, 0, false];
@@ -263,6 +306,8 @@ app.play = (on) => {
   if (!on) leave();
   play(on);
 };
+
+app.opens = debrief;
 
 // opened puts the way back to the present into a replay, and gets the flights of matches
 // before this one.
