@@ -16,7 +16,7 @@ const scripts = [
 ];
 const names = new Map(scripts.flat().map((name) => [name, [...readFileSync(name, 'utf8').matchAll(/^(?:const|let|class|function|async function) (\w+)/gm)].map((m) => m[1])]));
 
-const browser = ['addEventListener', 'atob', 'Blob', 'clearTimeout', 'EventSource', 'setInterval', 'DecompressionStream', 'devicePixelRatio', 'document', 'getComputedStyle', 'history', 'innerHeight', 'innerWidth',
+const browser = ['addEventListener', 'atob', 'Blob', 'clearTimeout', 'Event', 'EventSource', 'setInterval', 'DecompressionStream', 'devicePixelRatio', 'document', 'getComputedStyle', 'history', 'innerHeight', 'innerWidth',
   'location', 'matchMedia', 'Node', 'performance', 'requestAnimationFrame', 'ResizeObserver', 'Response', 'scrollTo', 'sessionStorage', 'setTimeout', 'URLSearchParams', 'window',
   'caches', 'clients', 'console', 'fetch', 'File', 'FileReaderSync', 'globalThis', 'MessageChannel', 'navigator', 'postMessage', 'registration', 'skipWaiting', 'TextDecoder', 'URL', 'WebAssembly', 'Worker',
   'bcdissect', 'Go']; // the last two are the program and Go's support script
