@@ -653,6 +653,15 @@ var faults = []fault{
 		}
 		return b
 	})},
+	{name: "nobody told of silent players", caught: "T-19", slow: true, out: func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
+		if m.Type != transport.BootPlayer || len(m.Body) < 2 || m.Body[0] != byte(transport.BootTimedOut) {
+			return true
+		}
+		f.link(at).named = f.link(at).named || m.Body[1] == p.id
+		return false
+	}, in: func(f *faulty, at netip.AddrPort, _ *peer, _ *transport.Message) bool {
+		return !f.link(at).named // the one who was removed gets no answer
+	}},
 	{name: "players put out after 20 s", caught: "X-6", slowly: "T-19", in: func(f *faulty, at netip.AddrPort, p *peer, _ *transport.Message) bool {
 		l := f.link(at)
 		if l.acked == nil {
