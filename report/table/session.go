@@ -27,15 +27,12 @@ const (
 	sessionName  = 24
 )
 
-// Session writes the report of each match. If there are several matches or a
-// league table, it writes these first.
+// Session writes the report of each match. If there are several matches, it
+// lists them first. It writes a league table at the end.
 func Session(w io.Writer, all []*match.Match, league []match.Standing, o SessionOptions) error {
 	s := sessionPage{newPage(o.Options), o.Events}
 	if len(all) > 1 {
 		s.overview(all)
-	}
-	if len(league) > 0 {
-		s.league(league)
 	}
 	for i, m := range all {
 		if i > 0 || s.b.Len() > 0 {
@@ -45,6 +42,9 @@ func Session(w io.Writer, all []*match.Match, league []match.Standing, o Session
 		if s.err != nil {
 			break
 		}
+	}
+	if len(league) > 0 { // at the end, where a terminal shows it after hundreds of matches
+		s.league(league)
 	}
 	return s.flush(w)
 }
