@@ -198,11 +198,19 @@ func TestDelay(t *testing.T) {
 				time.AfterFunc(at+time.Second, func() { add(st.ask("PUBLIC/api/live", "")) })
 				time.AfterFunc(at+2*time.Second, func() { add(st.ask("PUBLIC/api/live", events+"Last-Event-ID: JOURNAL-0\r\n")) })
 				for i, r := range [][3]string{
-					{"HEAD", "PUBLIC/api/live", ""}, {"HEAD", "PUBLIC/api/page", events}, {"HEAD", "PUBLIC/api/flights?match=0", ""}, {"HEAD", "PUBLIC/api/flights?match=1", ""},
-					{"GET", "PUBLIC/api/live", "Range: bytes=-200\r\n"}, {"GET", "PUBLIC/api/flights?match=0", "Range: bytes=0-99\r\n"},
-					{"GET", "PUBLIC/api/live", "If-None-Match: *\r\n"}, {"GET", "PUBLIC/api/live", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n"},
-					{"GET", "PUBLIC/", "If-Range: x\r\nRange: bytes=9-\r\n"}, {"POST", "PUBLIC/api/live", ""}, {"OPTIONS", "PUBLIC/api/live", ""},
-					{"GET", "PUBLIC/api/live", events + "Last-Event-ID: JOURNAL-9999999\r\n"}, {"GET", "PUBLIC/api/page", events + "Last-Event-ID: JOURNAL--1\r\n"},
+					{"HEAD", "PUBLIC/api/live", ""},
+					{"HEAD", "PUBLIC/api/page", events},
+					{"HEAD", "PUBLIC/api/flights?match=0", ""},
+					{"HEAD", "PUBLIC/api/flights?match=1", ""},
+					{"GET", "PUBLIC/api/live", "Range: bytes=-200\r\n"},
+					{"GET", "PUBLIC/api/flights?match=0", "Range: bytes=0-99\r\n"},
+					{"GET", "PUBLIC/api/live", "If-None-Match: *\r\n"},
+					{"GET", "PUBLIC/api/live", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n"},
+					{"GET", "PUBLIC/", "If-Range: x\r\nRange: bytes=9-\r\n"},
+					{"POST", "PUBLIC/api/live", ""},
+					{"OPTIONS", "PUBLIC/api/live", ""},
+					{"GET", "PUBLIC/api/live", events + "Last-Event-ID: JOURNAL-9999999\r\n"},
+					{"GET", "PUBLIC/api/page", events + "Last-Event-ID: JOURNAL--1\r\n"},
 				} {
 					time.AfterFunc(at+3*time.Second+time.Duration(3*i)*time.Millisecond, func() { add(st.request(r[0], r[1], "127.0.0.1", r[2])) })
 				}
@@ -550,8 +558,17 @@ func TestRefused(t *testing.T) {
 			method, host string
 			want         int
 		}{
-			{"GET", "127.0.0.1", 200}, {"HEAD", "localhost:80", 200}, {"GET", "[::1]:80", 200}, {"POST", "127.0.0.1", 405}, {"PUT", "127.0.0.1", 405}, {"DELETE", "127.0.0.1", 405},
-			{"OPTIONS", "127.0.0.1", 405}, {"PATCH", "127.0.0.1", 405}, {"GET", "evil.example", 421}, {"GET", "127.0.0.1.evil.example", 421}, {"GET", "localhost.evil.example:80", 421},
+			{"GET", "127.0.0.1", 200},
+			{"HEAD", "localhost:80", 200},
+			{"GET", "[::1]:80", 200},
+			{"POST", "127.0.0.1", 405},
+			{"PUT", "127.0.0.1", 405},
+			{"DELETE", "127.0.0.1", 405},
+			{"OPTIONS", "127.0.0.1", 405},
+			{"PATCH", "127.0.0.1", 405},
+			{"GET", "evil.example", 421},
+			{"GET", "127.0.0.1.evil.example", 421},
+			{"GET", "localhost.evil.example:80", 421},
 		} {
 			conn := st.request(c.method, "OWNER/api/live", c.host, "Origin: http://evil.example\r\n")
 			r, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: c.method})
