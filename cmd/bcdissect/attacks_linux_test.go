@@ -472,16 +472,22 @@ const attackLasts = 8 * time.Second
 // password is that of the game in attacks with one.
 const password = "tranya"
 
+// longOnly skips a test that takes too long for every change.
+func longOnly(t *testing.T) {
+	t.Helper()
+	fixtures.System(t)
+	if os.Getenv("BCDISSECT_LONG") == "" {
+		t.Skip(`"make long" runs it`)
+	}
+}
+
 // TestRelayAttacks tries the attacks of strangers, one after another, on the program: with
 // sockets on loopback, where a datagram through a player's own socket bears its address.
 // Two players talk, and one says nothing: nobody is thrown out or spoken for, a line comes back
 // after 1.2 s at worst (a second until the game repeats it), and a newcomer gets in. Nobody who
 // is not in the game is sent more than four times what came, and one answer.
 func TestRelayAttacks(t *testing.T) {
-	fixtures.System(t)
-	if os.Getenv("BCDISSECT_LONG") == "" {
-		t.Skip(`"make long" runs it`)
-	}
+	longOnly(t)
 	for _, tt := range loopAttacks {
 		t.Run(tt.name, func(t *testing.T) { loopAttacked(t, tt) })
 	}
@@ -615,11 +621,11 @@ func (s *loopSiege) unharmed(t *testing.T) (worst time.Duration) {
 	return worst
 }
 
-// TestRelayReflection asks the program 1,000 times a second in the name of a victim, from networks that
-// are not this computer's, in a network namespace: the victim is sent one full answer and
-// at most four times what was asked, and a browser elsewhere sees the game.
+// TestRelayReflection asks the program 1,000 times a second in the name of a victim, in a network
+// namespace, from addresses that aren't this computer's. The victim is sent one full answer and at most
+// four times what was asked. A browser elsewhere sees the game.
 func TestRelayReflection(t *testing.T) {
-	fixtures.System(t)
+	longOnly(t)
 	runtime.LockOSThread() // the thread ends with the test, and with it the namespace
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skipf("network namespaces need root: %v", err)
