@@ -387,6 +387,7 @@ var loopAttacks = []loopAttack{
 			wanted[p.ID] = name[1]
 		}
 		s.holds = func(t *testing.T) {
+			t.Helper()
 			for id, want := range wanted {
 				if got := s.players[0].Known[id]; got != want {
 					t.Errorf("id %d is called %q, want %q", id, got, want)
@@ -419,6 +420,7 @@ var loopAttacks = []loopAttack{
 			}
 		})
 		s.holds = func(t *testing.T) {
+			t.Helper()
 			if !answers(t, s.host.at) {
 				t.Error("a server browser does not see the game")
 			}
@@ -436,6 +438,7 @@ var loopAttacks = []loopAttack{
 			conns = append(conns, conn)
 		}
 		s.holds = func(t *testing.T) {
+			t.Helper()
 			for _, conn := range conns {
 				again, err := net.Dial("unix", path)
 				if err != nil {
@@ -644,7 +647,6 @@ func TestRelayReflection(t *testing.T) {
 		}
 		return conn
 	}
-	full := 0
 	read := func(conn *net.UDPConn, d time.Duration) (n int) {
 		b := make([]byte, 2048)
 		for {
@@ -663,7 +665,8 @@ func TestRelayReflection(t *testing.T) {
 	if _, err := first.Write([]byte(`\status\`)); err != nil {
 		t.Fatal(err)
 	}
-	if full = read(first, 2*time.Second); full < 200 {
+	full := read(first, 2*time.Second)
+	if full < 200 {
 		t.Fatalf("%d bytes in a full answer; %s", full, host)
 	}
 	victim := socket(198, 19, 2, 1)

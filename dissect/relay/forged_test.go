@@ -752,7 +752,7 @@ func TestForgedAgain(t *testing.T) {
 func TestWatchIsCheap(t *testing.T) {
 	s := besiege(t, 3, relay.Config{})
 	s.chatters[1].silent, s.chatters[2].frames = true, 3
-	bytes := func(c *chatter) (to, from int) {
+	traffic := func(c *chatter) (to, from int) {
 		to, from = s.to[c.addr], s.from[c.addr]
 		s.advance(time.Minute, nil)
 		return (s.to[c.addr] - to) / 60, (s.from[c.addr] - from) / 60
@@ -763,7 +763,7 @@ func TestWatchIsCheap(t *testing.T) {
 		who            *chatter
 		mostTo, mostIn int
 	}{{s.chatters[1], 40, 10}, {s.chatters[2], 300, 1400}} {
-		to, from := bytes(tt.who)
+		to, from := traffic(tt.who)
 		if to > tt.mostTo || from > tt.mostIn || to == 0 {
 			t.Errorf("%d bytes a second to %s, %d from it", to, tt.who.Name, from)
 		}
@@ -771,7 +771,7 @@ func TestWatchIsCheap(t *testing.T) {
 	}
 	s.advance(10*time.Minute, nil)
 	for _, c := range s.chatters {
-		if to, from := bytes(c); to+from > 4 {
+		if to, from := traffic(c); to+from > 4 {
 			t.Errorf("%d bytes a second to %s, %d from it, ten minutes after the attack", to, c.Name, from)
 		}
 	}
