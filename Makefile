@@ -44,7 +44,7 @@ CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions
 # What "make windows" runs: a double click and the page, the engine for Wireshark, the installer
 # and all tests. CI has time for the page, and the tests of files, paths, sockets and whole commands.
 WINDOWS ?= -home -engine -installer ./...
-WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control launch partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
+WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control home launch partitions proxy server wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
@@ -335,13 +335,17 @@ cover: ## measure test coverage; cover.out is for go tool cover
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
+# With a profile, the compiler compiles everything anew for each system. Only
+# package-check does without it for other systems than this one.
+FOREIGN_PROFILE ?= $(PROFILE)
 cross: web ## build for each of PLATFORMS into dist/
 	@rm -f dist/bcdissect_*
 	@for p in $(PLATFORMS); do \
-		os=$${p%/*} arch=$${p#*/} ext=; \
+		os=$${p%/*} arch=$${p#*/} ext= pgo=$(FOREIGN_PROFILE); \
 		if test "$$os" = windows; then ext=.exe; fi; \
+		if test $$p = $(HOST); then pgo=$(PROFILE); fi; \
 		echo "build $$p"; \
-		GOOS=$$os GOARCH=$$arch $(BUILD) -o "dist/bcdissect_$${os}_$$arch$$ext" ./cmd/bcdissect || exit 1; \
+		GOOS=$$os GOARCH=$$arch $(BUILD) -pgo=$$pgo -o "dist/bcdissect_$${os}_$$arch$$ext" ./cmd/bcdissect || exit 1; \
 		if test "$$os" = windows; then $(GO) run $(WINRES) patch --in $(RESOURCES) --product-version '$(VERSION)' --file-version '$(VERSION)' --no-backup "dist/bcdissect_$${os}_$$arch$$ext" && \
 			$(PACKAGING)/windows/sign.sh "dist/bcdissect_$${os}_$$arch$$ext" || exit 1; fi; \
 	done
