@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/bcdissect/bcdissect/fixtures/screen"
 )
 
@@ -29,17 +31,11 @@ type desktop struct {
 func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
 	t.Helper()
 	d := &desktop{t, filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "bc")}
+	if err := os.MkdirAll(d.folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for from, to := range map[string]string{program: "bcdissect.exe", fixture("stock_client.pcap"): "match.pcap"} {
-		text, err := os.ReadFile(from)
-		if err == nil {
-			err = os.MkdirAll(d.folder, 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(d.folder, to), text, 0o700)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		copyFile(t, from, filepath.Join(d.folder, to))
 	}
 	for _, key := range [][]string{
 		{`HKCU\Software\Wine\WineBrowser`, "/v", "Browsers", "/d", filepath.Join(b.dir, "browser")},
@@ -116,7 +112,8 @@ const (
 )
 
 // TestWindowsHome double-clicks the program in wine's Explorer. Its page records a match of
-// two bots on a host of this system. Then a capture is opened with the program.
+// two bots on a host of this system. Captures are dropped on the page, and
+// one is opened with the program.
 func TestWindowsHome(t *testing.T) {
 	program := os.Getenv("BCDISSECT_EXE")
 	if program == "" {
@@ -131,19 +128,76 @@ func TestWindowsHome(t *testing.T) {
 	p.snap("home.png")
 	p.record(game(t))
 	p.snap("home-recording.png")
+	p.watchedLive()
 	p.press("#stop", shown)
 	p.watched()
 	p.view("match")
 	p.snap("home-match.png")
+	p.back()
+	p.finds("Friday night")
+	p.opensDropped()
+	p.do(chromedp.Navigate("about:blank")) // the page would say that the program has ended
 	d.close(console)
 
 	console = d.open(captureRow)
-	q := d.visitPage(b, shown)
-	if got := eval[string](q.tab, `document.querySelector(".bars .title").textContent`); got != "match.pcap" {
-		t.Errorf("%q is open", got)
-	}
-	q.view("messages")
+	d.visitPage(b, shown).titled("match.pcap")
 	d.close(console)
+}
+
+// watchedLive opens the live page of the recording, which shows both bots.
+func (p *homePage) watchedLive() {
+	p.t.Helper()
+	live := newTab(p.t, 1280, 900)
+	live.do(chromedp.Navigate(eval[string](p.tab, `document.getElementById("live").href`)))
+	live.until(`document.documentElement.dataset.live === "yes" && document.querySelectorAll(".board tbody tr[data-player]").length === 2`)
+}
+
+// finds looks for servers. The one that was used before answers with its name.
+func (p *homePage) finds(server string) {
+	p.t.Helper()
+	p.press("#look", `[...document.querySelectorAll(".servers .name bdi")].some((e) => e.textContent === `+strconv.Quote(server)+`)`)
+	if got := eval[string](p.tab, `document.querySelector(".trouble").hidden ? "" : document.querySelector(".trouble p").textContent`); got != "" {
+		p.t.Errorf("after a search the page says %q", got)
+	}
+}
+
+// opensDropped drops two captures and a text on the page.
+func (p *homePage) opensDropped() {
+	p.t.Helper()
+	dir := p.t.TempDir()
+	text, letters := filepath.Join(dir, "notes.txt"), filepath.Join(dir, "Größe 日本.pcap")
+	copyFile(p.t, fixture("stock_client.pcap"), letters)
+	if err := os.WriteFile(text, []byte("hello\n"), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	p.put(letters, text, fixture("two_teams.pcap"))
+	p.arrives(shown)
+	p.titled("Größe 日本.pcap", "two_teams.pcap")
+	p.back()
+}
+
+// titled checks which captures are open.
+func (p *homePage) titled(names ...string) {
+	p.t.Helper()
+	title := eval[string](p.tab, `document.querySelector(".bars .title").textContent`)
+	for _, name := range names {
+		if !strings.Contains(title, name) {
+			p.t.Errorf("%q is open, without %s", title, name)
+		}
+	}
+	p.view("messages")
+}
+
+// copyFile copies a file.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, text, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // shown returns what a window shows.
