@@ -225,12 +225,12 @@ func (c *cache) encode(b *bytes.Buffer, wanted func(used, stored bool) bool) {
 func (c *cache) append() (done bool, err error) {
 	f, err := os.OpenFile(c.path(), os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
-		return false, nil //nolint:nilerr // the file is written anew, which returns the error if that fails too
+		return false, nil // the file is written anew, which returns the error if that fails too
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	first := make([]byte, len(header()))
 	if _, err := io.ReadFull(f, first); err != nil || string(first) != header() {
-		return false, nil //nolint:nilerr // as above
+		return false, nil // as above
 	}
 	b := bytes.NewBufferString("\n") // ends the incomplete line of a run that was killed
 	c.encode(b, func(_, stored bool) bool { return !stored })
