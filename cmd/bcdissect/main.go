@@ -19,7 +19,9 @@ import (
 )
 
 func main() {
-	launch.Supervise()
+	if status, ok := launch.Supervise(); ok {
+		os.Exit(status)
+	}
 	collectLater()
 	// Without this, cobra would say after a double click that this is a command
 	// line tool, and wait. The page for players opens instead.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -84,17 +85,18 @@ func (g group) ask() bool {
 // If the orders are closed, the supervisor has already ended.
 func (g group) kill() { _ = g.orders.Close() }
 
-// Supervise supervises a command if this process was started for that, and then
-// ends the process. Otherwise it does nothing. Programs that call [Start] call
-// it first.
-func Supervise() {
-	if len(os.Args) == 3 && os.Args[1] == supervising {
-		if err := supervise(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(cli.ExitFailed)
-		}
-		os.Exit(cli.ExitOK)
+// Supervise supervises a command if this process was started for that, and
+// returns its exit status. Otherwise it does nothing, and ok is false. Programs
+// that call [Start] call it first.
+func Supervise() (status int, ok bool) {
+	if len(os.Args) != 3 || os.Args[1] != supervising {
+		return 0, false
 	}
+	if err := supervise(os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return cli.ExitFailed, true
+	}
+	return cli.ExitOK, true
 }
 
 // supervise runs a shell command until all its processes have ended.
@@ -124,9 +126,11 @@ func supervise(command string) error {
 	for {
 		var status syscall.WaitStatus
 		switch pid, err := syscall.Wait4(-1, &status, 0, nil); {
-		case err == syscall.EINTR:
-		case err != nil: // there are no more
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.ECHILD): // there are no more
 			return nil
+		case err != nil:
+			return err
 		case pid == shell:
 			// If nobody reads it, this program has ended.
 			_, _ = syscall.Write(report, []byte(described(status)))

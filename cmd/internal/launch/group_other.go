@@ -14,7 +14,7 @@ import (
 type group struct{ id int }
 
 // Supervise does nothing: only Linux has a supervisor.
-func Supervise() {}
+func Supervise() (status int, ok bool) { return 0, false }
 
 // begin starts a command, whose shell leads a process group. Ctrl-C on the
 // terminal does not interrupt it.

@@ -18,7 +18,7 @@ type group struct {
 }
 
 // Supervise does nothing: only Linux has a supervisor.
-func Supervise() {}
+func Supervise() (status int, ok bool) { return 0, false }
 
 // begin starts a command. Ctrl-C on the console does not interrupt it. The
 // command is suspended until it is in the job, so that it starts no process

@@ -14,7 +14,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	Supervise()
+	if status, ok := Supervise(); ok {
+		os.Exit(status)
+	}
 	if name, ok := strings.CutPrefix(os.Args[len(os.Args)-1], "serve="); ok {
 		serve(name)
 	}

@@ -654,7 +654,7 @@ var faults = []fault{
 		return b
 	})},
 	{name: "nobody told of silent players", caught: "T-19", slow: true, out: func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
-		if m.Type != transport.BootPlayer || len(m.Body) < 2 || m.Body[0] != byte(transport.BootTimedOut) {
+		if m.Type != transport.BootPlayer || len(m.Body) < 2 || m.Body[0] != transport.BootTimedOut {
 			return true
 		}
 		f.link(at).named = f.link(at).named || m.Body[1] == p.id

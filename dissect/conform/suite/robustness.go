@@ -143,7 +143,11 @@ func (t *T) stay(most time.Duration) {
 		if i < 0 {
 			return // it was removed with a message
 		}
-		if c, acked := t.p[i], t.acks(t.p[i]).answer; !acked() && !acked() && t.r.alive() && !t.r.notice() {
+		c, answered := t.p[i], false
+		for range 2 {
+			answered = answered || t.acks(c).answer()
+		}
+		if !answered && t.r.alive() && !t.r.notice() {
 			t.r.expelled[c] = true
 			t.r.putOut = append(t.r.putOut, note{fmt.Sprintf("frame %d: %s was removed without a message: the host goes on, but no longer answers this client", c.frame, c.name), []int{c.frame}})
 			return
