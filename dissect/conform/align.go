@@ -176,7 +176,7 @@ func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	l, said := d.line[1], author.said
 	kept := pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil })
 	c.layAll(&rows{
-		xs: xs, ys: ys, kept: kept, number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
+		xs: xs, ys: ys, alone: alone(xs, ys), kept: kept, number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
 		size: align.Pair{X: len(said), Y: len(l)}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y laying) { c.take(d, y) },
 	})
 }
@@ -185,6 +185,7 @@ func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 // of equal messages.
 type rows struct {
 	xs, ys []element
+	alone  func(key uint64) bool // as the function alone returns
 	kept   []align.Pair
 	number [2]func(i int) int64 // returns the number at place i, also for places that are not in the lists
 	size   align.Pair           // number of places
@@ -197,7 +198,6 @@ type rows struct {
 // different messages with the same bytes. Where the lists do not fit, pairs are
 // doubted.
 func (c *comparer) layAll(r *rows) {
-	alone := alone(r.xs, r.ys)
 	low, high, patience := 0, len(r.kept), mostDoubts
 	if r.inner {
 		low, high = 1, len(r.kept)-1
@@ -209,10 +209,10 @@ func (c *comparer) layAll(r *rows) {
 			continue
 		}
 		first, last := k-1, k
-		for first >= low && !alone[r.xs[r.kept[first].X].key] && (len(parts) == 0 || first > parts[len(parts)-1].till) {
+		for first >= low && !r.alone(r.xs[r.kept[first].X].key) && (len(parts) == 0 || first > parts[len(parts)-1].till) {
 			first--
 		}
-		for last < high && !alone[r.xs[r.kept[last].X].key] {
+		for last < high && !r.alone(r.xs[r.kept[last].X].key) {
 			last++
 		}
 		parts = c.doubted(r, parts, c.layBetween(r, first, last), &patience)
@@ -289,21 +289,17 @@ func (c *comparer) layBetween(r *rows, from, till int) laying {
 	return y
 }
 
-// alone returns the keys that occur exactly once on each side.
-func alone(xs, ys []element) map[uint64]bool {
-	seen := map[uint64]int{}
+// alone returns whether a key occurs exactly once on each side.
+func alone(xs, ys []element) func(key uint64) bool {
 	const side = 1 << 16
+	seen := make(map[uint64]int, len(xs))
 	for i := range xs {
 		seen[xs[i].key]++
 	}
 	for j := range ys {
 		seen[ys[j].key] += side
 	}
-	keys := map[uint64]bool{}
-	for key, n := range seen {
-		keys[key] = n == side+1
-	}
-	return keys
+	return func(key uint64) bool { return seen[key] == side+1 }
 }
 
 // leftOver reports whether any message is left over, or out of order.

@@ -160,6 +160,7 @@ type comparer struct {
 	blamed     map[blame]bool              // messages of which differences tell
 	ended      bool                        // all messages have come
 	sayers     map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
+	passed     [2][]element                // memory of lookAcross
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {

@@ -55,25 +55,27 @@ func (c *comparer) lookAcross(d, o *destination) {
 	if c.work.over() {
 		return
 	}
-	xs, ys := c.passedOn(d, o), c.passedOn(o, d)
+	xs, ys := c.passedOn(c.passed[0][:0], d, o), c.passedOn(c.passed[1][:0], o, d)
+	c.passed = [2][]element{xs, ys}
 	c.work.spend(len(xs) + len(ys))
 	single := alone(xs, ys)
-	kept := pairs(xs, ys, func(e *element) (uint64, bool) { return e.key, !e.free && single[e.key] })
+	kept := pairs(xs, ys, func(e *element) (uint64, bool) { return e.key, !e.free && single(e.key) })
 	for _, a := range kept {
 		both.pair(&xs[a.X], &ys[a.Y])
 	}
 	l, m := d.line[1], o.line[1]
 	c.layAll(&rows{
-		xs: xs, ys: ys, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
+		xs: xs, ys: ys, alone: single, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
 		size: align.Pair{X: len(l), Y: len(m)}, inner: true, take: both.take,
 		differ: func(xs, ys []element) bool { return !both.same(xs, ys) },
 	})
 }
 
-// passedOn returns the numbered messages to a client. Messages that the other
+// passedOn appends the numbered messages to a client. Messages that the other
 // client need not have received are free.
-func (c *comparer) passedOn(d, o *destination) (list []element) {
+func (c *comparer) passedOn(list []element, d, o *destination) []element {
 	left := d.leftOver()[1]
+	list = slices.Grow(list, len(d.line[1]))
 	for i := range d.line[1] {
 		p := &d.line[1][i]
 		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
