@@ -420,4 +420,3 @@ func TestHour(t *testing.T) {
 		t.Error(err)
 	}
 }
-

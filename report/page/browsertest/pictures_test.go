@@ -10,10 +10,12 @@ import (
 	"image/png"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	html "github.com/buildkite/terminal-to-html/v3"
 	"github.com/chromedp/chromedp"
 )
 
@@ -41,15 +43,17 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	still := func(name string, width, height int) {
+	still := func(name string, p *tab) {
 		var b bytes.Buffer
-		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, paletted(show(width, height).picture())[0]); err != nil {
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, paletted(p.picture())[0]); err != nil {
 			t.Fatal(err)
 		}
 		write(name, b.Bytes())
 	}
-	still("session.png", 1280, 800)
-	still("session-phone.png", 390, 844)
+	still("session.png", show(1280, 800))
+	still("session-phone.png", show(390, 844))
+	still("terminal.png", terminal(t))
+	still("overlay.png", overlay(t))
 
 	var frames []image.Image
 	p := show(640, 480)
@@ -67,6 +71,44 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("session.gif", b.Bytes())
+}
+
+// terminal shows what session prints on a terminal, in its colours.
+func terminal(t *testing.T) *tab {
+	t.Helper()
+	text := append([]byte("$ bcdissect demo session\n"), program(t, "demo", "session", "--color=always")...)
+	page := `<!doctype html><meta charset="utf-8"><style>
+		body { background: #14161b; margin: 0; padding: 16px 20px; font: 14px/1.35 "DejaVu Sans Mono", monospace; color: #d6d9e0 }
+		.term-fg1 { font-weight: bold } .term-fg2 { opacity: .65 }
+		.term-fg31, .term-fgi91 { color: #ff7a76 } .term-fg32, .term-fgi92 { color: #7fd88f } .term-fg33, .term-fgi93 { color: #e6c45c }
+		.term-fg34, .term-fgi94 { color: #7fb0ff } .term-fg35, .term-fgi95 { color: #d59bf6 } .term-fg36, .term-fgi96 { color: #6fd3e0 }
+	</style><pre>` + html.Render(text) + `</pre>`
+	file := filepath.Join(t.TempDir(), "terminal.html")
+	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newTab(t, 1010, 750)
+	p.do(chromedp.Navigate("file://" + file))
+	return p
+}
+
+// overlay shows the overlay of a game of eight bots, over a blue area in place of
+// the game's picture.
+func overlay(t *testing.T) *tab {
+	t.Helper()
+	b := newBroadcast(t)
+	p := newTab(t, 1280, 720)
+	p.do(chromedp.Navigate(b.page + "overlay"))
+	p.until(`document.documentElement.dataset.ready === "yes"`)
+	bots := exec.Command(binary(), "bots", b.host, "--dialect", "openbc", "--script", script(t), "--for", "60s")
+	if err := bots.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bots.Process.Kill() })
+	p.until(`document.querySelectorAll("#kills .line").length > 2 && document.querySelectorAll("#chat .line").length > 2`)
+	eval[chromedp.Void](p, `document.body.style.background = "#18304a"`)
+	p.rests()
+	return p
 }
 
 // picture returns what the tab shows.
