@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"bcdissect": main, "panics": panics, "fragile": fragile})
+	testscript.Main(tests{m}, map[string]func(){"bcdissect": main, "panics": panics, "fragile": fragile, "weighs": weighs})
 }
 
 type tests struct{ *testing.M }

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"syscall"
 	"time"
@@ -16,6 +18,18 @@ func processorTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// weighs runs the program, and prints the most memory that it had at a time. A
+// process begins with the peak of the one that started it, which is gigabytes for
+// the tests.
+func weighs() {
+	cmd := exec.Command("bcdissect", os.Args[1:]...)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v: %s", err, said)
+		os.Exit(1)
+	}
+	fmt.Print("peak ", peakMemory(cmd.ProcessState))
 }
 
 // peakMemory returns the most memory that an ended process had at a time.
