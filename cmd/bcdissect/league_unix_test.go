@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -123,4 +124,42 @@ func writtenAt(t *testing.T, dir string) map[string]time.Time {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestFolderLinks has links that another user could have put where tables and league
+// write, into a directory that everybody can write. Nothing is written where they lead.
+func TestFolderLinks(t *testing.T) {
+	for _, c := range []struct {
+		link, out string
+		refused   int // by tables, by league, or by both
+	}{
+		{"link", "link", 2}, {"link", "link/deep/er", 2}, {".lock", ".", 2},
+		{"matches", ".", 1}, {"match", ".", 1}, // a table, and the pages of a site
+		{".unfinished", ".", 0}, // both remove it, since they remove what a killed run has left there
+	} {
+		for _, leads := range []string{"target", "target/absent"} {
+			dir := t.TempDir()
+			shared, evening, target := filepath.Join(dir, "shared"), filepath.Join(dir, "evening"), filepath.Join(dir, "target")
+			name := filepath.Join(evening, "a.pcap")
+			if err := errors.Join(os.Mkdir(shared, 0o700), os.Mkdir(evening, 0o700), os.Mkdir(target, 0o700), os.Chmod(shared, 0o777|os.ModeSticky),
+				os.WriteFile(name, fixtures.Read(t, "captures/stock_client.pcap"), 0o600), os.Symlink(filepath.Join(dir, leads), filepath.Join(shared, c.link))); err != nil {
+				t.Fatal(err)
+			}
+			out, refused := filepath.Join(shared, c.out), 0
+			for _, cmd := range []*exec.Cmd{exec.Command("bcdissect", "tables", out, name), runLeague(t.TempDir(), evening, "-o", out)} {
+				said, err := cmd.CombinedOutput()
+				if err != nil && strings.Contains(string(said), "is a symbolic link in a directory that other users can write") {
+					refused++
+				} else if err != nil {
+					t.Errorf("%q: %v, %s", cmd.Args, err, said)
+				}
+			}
+			if refused != c.refused {
+				t.Errorf("%s to %s: %d refuse it, want %d", c.link, leads, refused, c.refused)
+			}
+			if all, err := os.ReadDir(target); err != nil || len(all) > 0 {
+				t.Errorf("%s to %s: there is %v, %v", c.link, leads, all, err)
+			}
+		}
+	}
 }

@@ -4,6 +4,8 @@ package filelock
 import (
 	"os"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 )
 
 // pause is the time between two attempts to lock a file.
@@ -13,7 +15,7 @@ const pause = 50 * time.Millisecond
 // it, Lock calls waits once and then waits. Unlocking does not remove the file,
 // since another program may be waiting for it.
 func Lock(name string, waits func()) (unlock func(), err error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := private.Open(name, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

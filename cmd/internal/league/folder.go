@@ -13,6 +13,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/filelock"
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 	site "github.com/bcdissect/bcdissect/report/league"
 )
 
@@ -78,7 +79,7 @@ func openTarget(dir string, say io.Writer) (*target, error) {
 		return nil, fmt.Errorf("--output %s: holds other files; give an empty folder, or a new one", dir)
 	}
 	t := &target{dir: dir, written: map[string]bool{}}
-	if err = os.MkdirAll(dir, 0o777); err == nil {
+	if err = private.MakeDir(dir, 0o777); err == nil {
 		t.close, err = filelock.Lock(filepath.Join(dir, locked), func() { cli.Say(say, "waiting for another run of league that writes %s", dir) })
 	}
 	if err != nil {
@@ -86,7 +87,7 @@ func openTarget(dir string, say io.Writer) (*target, error) {
 	}
 	_ = os.RemoveAll(filepath.Join(dir, drafts)) // left by a run that was killed
 	for _, sub := range []string{drafts, site.Matches, site.Players, site.Cards, site.Replays} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
+		if err := private.MakeDir(filepath.Join(dir, sub), 0o777); err != nil {
 			t.close()
 			return nil, cli.Failed(cli.PlainPath(dir, err))
 		}

@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 	"github.com/bcdissect/bcdissect/dissect/league"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	site "github.com/bcdissect/bcdissect/report/league"
@@ -85,7 +86,7 @@ const hopeless = 3
 // all posts the matches that are final and were not posted. If a post fails, it
 // continues with the next.
 func (p *poster) all(l *league.League) error {
-	if err := os.MkdirAll(p.done, 0o700); err != nil {
+	if err := private.MakeDir(p.done, 0o700); err != nil {
 		return cli.Failed(cli.PlainPath(p.done, err))
 	}
 	var failed error

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
@@ -132,7 +133,7 @@ func (f *folder) begin(capture string) (*draft, error) {
 	f.tidy(capture)
 	all := filepath.Join(f.path, unfinished)
 	for try := 0; ; try++ {
-		if err := os.MkdirAll(all, 0o777); err != nil {
+		if err := private.MakeDir(all, 0o777); err != nil {
 			return nil, err
 		}
 		temp, err := os.MkdirTemp(all, f.prefixOf(capture))
@@ -186,7 +187,7 @@ func (d *draft) publish() error {
 	}
 	names := slices.DeleteFunc(slices.Clone(d.names), func(n string) bool { return n == tables.Captures })
 	for _, table := range append(names, tables.Captures) {
-		if err := os.MkdirAll(d.partition(table, d.capture), 0o777); err != nil {
+		if err := private.MakeDir(d.partition(table, d.capture), 0o777); err != nil {
 			return err
 		}
 		if err := os.Rename(filepath.Join(d.temp, escape(table)), d.file(table, d.capture)); err != nil {

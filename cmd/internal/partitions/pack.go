@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 	"github.com/bcdissect/bcdissect/report/tables"
 )
 
@@ -63,7 +64,7 @@ func (x *index) repack(parts []string, without map[string]bool) error {
 	}
 	pack := fmt.Sprintf("%s%.8x", packName, sha256.Sum256(b))
 	temp := filepath.Join(x.path, unfinished, x.prefixOf(pack))
-	if err := os.MkdirAll(temp, 0o777); err != nil {
+	if err := private.MakeDir(temp, 0o777); err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(filepath.Join(x.path, unfinished)) }() // fails if others use it
@@ -229,7 +230,7 @@ func (f *folder) finish(temp string) error {
 	}
 	for _, p := range m.Files {
 		to := filepath.Join(f.path, filepath.FromSlash(p.Table), partKey+p.Part)
-		if err := os.MkdirAll(to, 0o777); err != nil {
+		if err := private.MakeDir(to, 0o777); err != nil {
 			return err
 		}
 		err := os.Rename(filepath.Join(temp, p.File), filepath.Join(to, "part."+f.ext))

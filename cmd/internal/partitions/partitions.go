@@ -25,6 +25,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/tables"
 )
@@ -85,11 +86,12 @@ func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
 	if err := w.plan(files); err != nil {
 		return err
 	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		defer on.abandon()
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	_, missing := os.Stat(dir)
+	if err := private.MakeDir(dir, 0o777); err != nil {
 		return cli.Failed(cli.PlainPath(dir, err))
+	}
+	if errors.Is(missing, fs.ErrNotExist) {
+		defer on.abandon()
 	}
 	unlock, err := on.lock()
 	if err != nil {

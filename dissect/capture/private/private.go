@@ -50,6 +50,18 @@ func Open(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// MakeDir creates a directory with its parents as [os.MkdirAll] does. It refuses
+// what other users could have put in its place.
+func MakeDir(dir string, mode fs.FileMode) error {
+	if isLink(dir) && Shared(filepath.Dir(dir)) {
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: ErrLink}
+	}
+	if err := Way(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, mode)
+}
+
 // Way returns ErrLink if a directory on the way to a file is a symbolic link in
 // a directory that other users can write.
 func Way(name string) error {

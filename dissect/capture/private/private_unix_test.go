@@ -4,6 +4,7 @@ package private_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -72,7 +73,7 @@ func TestWay(t *testing.T) {
 	dir := t.TempDir()
 	target, shared := filepath.Join(dir, "target"), filepath.Join(dir, "shared")
 	if err := errors.Join(os.MkdirAll(filepath.Join(target, "below"), 0o700), os.Mkdir(shared, 0o700), os.Chmod(shared, 0o777|os.ModeSticky),
-		os.Symlink(target, filepath.Join(shared, "link")), os.Symlink(target, filepath.Join(dir, "own"))); err != nil {
+		os.Symlink(target, filepath.Join(shared, "link")), os.Symlink(target, filepath.Join(dir, "own")), os.Symlink(filepath.Join(dir, "none"), filepath.Join(shared, "dangling"))); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]error{
@@ -85,5 +86,17 @@ func TestWay(t *testing.T) {
 		if err == nil {
 			_ = f.Close()
 		}
+		folder := filepath.Join(filepath.Dir(filepath.Join(dir, name)), "folder", "in it")
+		if err := private.MakeDir(folder, 0o700); !errors.Is(err, want) {
+			t.Errorf("the directory %s: %v, want %v", folder, err, want)
+		}
+	}
+	for name, want := range map[string]error{"shared/link": private.ErrLink, "shared/dangling": private.ErrLink, "own": nil, "shared/new": nil} {
+		if err := private.MakeDir(filepath.Join(dir, name), 0o700); !errors.Is(err, want) {
+			t.Errorf("the directory %s: %v, want %v", name, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("where the dangling link leads: %v", err)
 	}
 }
