@@ -175,9 +175,9 @@ func pairs[K comparable](xs, ys []element, key func(*element) (K, bool)) []align
 func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	l, said := d.line[1], author.said
 	kept := pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil })
-	c.layAll(&rows{
-		xs: xs, ys: ys, alone: alone(xs, ys), kept: kept, number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
-		size: align.Pair{X: len(said), Y: len(l)}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y laying) { c.take(d, y) },
+	c.alignAll(&rows{
+		xs: xs, ys: ys, unique: uniqueIn(xs, ys), kept: kept, number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
+		size: align.Pair{X: len(said), Y: len(l)}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y alignment) { c.take(d, y) },
 	})
 }
 
@@ -185,37 +185,37 @@ func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 // of equal messages.
 type rows struct {
 	xs, ys []element
-	alone  func(key uint64) bool // as the function alone returns
+	unique func(key uint64) bool // reports whether a key occurs exactly once in each list
 	kept   []align.Pair
 	number [2]func(i int) int64 // returns the number at place i, also for places that are not in the lists
 	size   align.Pair           // number of places
 	inner  bool                 // ignore what is before the first pair and after the last one
 	differ func(xs, ys []element) bool
-	take   func(laying)
+	take   func(alignment)
 }
 
-// layAll aligns the lists where they differ. A pair may consist of two
+// alignAll aligns the lists where they differ. A pair may consist of two
 // different messages with the same bytes. Where the lists do not fit, pairs are
 // doubted.
-func (c *comparer) layAll(r *rows) {
-	low, high, patience := 0, len(r.kept), mostDoubts
+func (c *comparer) alignAll(r *rows) {
+	low, high, attemptsLeft := 0, len(r.kept), mostDoubts
 	if r.inner {
 		low, high = 1, len(r.kept)-1
 	}
-	var parts []laying
+	var parts []alignment
 	for k := low; k <= high; k++ {
 		from, till := r.end(k-1), r.end(k)
 		if !r.differ(r.xs[from.X+1:till.X], r.ys[from.Y+1:till.Y]) {
 			continue
 		}
 		first, last := k-1, k
-		for first >= low && !r.alone(r.xs[r.kept[first].X].key) && (len(parts) == 0 || first > parts[len(parts)-1].till) {
+		for first >= low && !r.unique(r.xs[r.kept[first].X].key) && (len(parts) == 0 || first > parts[len(parts)-1].till) {
 			first--
 		}
-		for last < high && !r.alone(r.xs[r.kept[last].X].key) {
+		for last < high && !r.unique(r.xs[r.kept[last].X].key) {
 			last++
 		}
-		parts = c.doubted(r, parts, c.layBetween(r, first, last), &patience)
+		parts = c.doubted(r, parts, c.alignBetween(r, first, last), &attemptsLeft)
 		k = parts[len(parts)-1].till
 	}
 	for _, p := range parts {
@@ -225,32 +225,32 @@ func (c *comparer) layAll(r *rows) {
 
 // doubted adds a part. If it does not fit, it doubts the pairs around it,
 // including those of the parts before it.
-func (c *comparer) doubted(r *rows, parts []laying, best laying, patience *int) []laying {
+func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsLeft *int) []alignment {
 	low, high, most := 0, len(r.kept), mostTies
 	if r.inner {
 		low, high, most = 1, len(r.kept)-1, mostTies/4
 	}
 	first, last := best.from, best.till
-	for more := 1; best.cost >= align.CostSingle && more <= most && *patience > 0; more *= 4 {
+	for more := 1; best.cost >= align.CostSingle && more <= most && *attemptsLeft > 0; more *= 4 {
 		from, before, cost := max(first-more, low-1), len(parts), best.cost
 		for before > 0 && parts[before-1].till > from {
 			before--
 			from, cost = min(from, parts[before].from), cost+parts[before].cost
 		}
-		if wider := c.layBetween(r, from, min(last+more, high)); wider.cost < cost && wider.known {
+		if wider := c.alignBetween(r, from, min(last+more, high)); wider.cost < cost && wider.known {
 			best, parts = wider, parts[:before]
-			*patience++
+			*attemptsLeft++
 		}
-		*patience--
+		*attemptsLeft--
 	}
-	if r.inner && best.cost >= align.CostSingle && (*patience <= 0 || first < fewTies || last > high-fewTies) {
+	if r.inner && best.cost >= align.CostSingle && (*attemptsLeft <= 0 || first < fewTies || last > high-fewTies) {
 		best.known = false // too few pairs around it confirm it
 	}
 	return append(parts, best)
 }
 
-// A laying is an alignment of two lists between two of the kept pairs.
-type laying struct {
+// An alignment has the pairs of two lists between two of the kept pairs.
+type alignment struct {
 	xs, ys     []element
 	cost       int32
 	known      bool // the pairs are known, since the lists are not too long
@@ -268,8 +268,8 @@ func (r *rows) end(k int) align.Pair {
 	return r.kept[k]
 }
 
-// layBetween aligns the parts of two lists that lie between two of their pairs.
-func (c *comparer) layBetween(r *rows, from, till int) laying {
+// alignBetween aligns the parts of two lists that lie between two of their pairs.
+func (c *comparer) alignBetween(r *rows, from, till int) alignment {
 	begin, end := r.end(from), r.end(till)
 	first, last := align.Pair{X: -1, Y: -1}, r.size
 	if begin.X >= 0 {
@@ -284,13 +284,13 @@ func (c *comparer) layBetween(r *rows, from, till int) laying {
 	if !r.inner {
 		c.elsewhere(wideX, wideY)
 	}
-	y := c.lay(wideX, wideY, begin.X < 0, end.X == len(r.xs))
+	y := c.alignLists(wideX, wideY, begin.X < 0, end.X == len(r.xs))
 	y.from, y.till = from, till
 	return y
 }
 
-// alone returns whether a key occurs exactly once on each side.
-func alone(xs, ys []element) func(key uint64) bool {
+// uniqueIn returns whether a key occurs exactly once on each side.
+func uniqueIn(xs, ys []element) func(key uint64) bool {
 	const side = 1 << 16
 	seen := make(map[uint64]int, len(xs))
 	for i := range xs {
@@ -308,9 +308,9 @@ func leftOver(list []element) bool {
 }
 
 // take applies an alignment.
-func (c *comparer) take(d *destination, y laying) {
+func (c *comparer) take(d *destination, y alignment) {
 	if y.known {
-		c.laid(d, y.xs, y.ys)
+		c.applyPairs(d, y.xs, y.ys)
 		return
 	}
 	for j := range y.ys {
@@ -320,12 +320,12 @@ func (c *comparer) take(d *destination, y laying) {
 	}
 }
 
-// lay aligns two lists at the least cost. What is before or after an open end
+// alignLists aligns two lists at the least cost. What is before or after an open end
 // is unknown.
-func (c *comparer) lay(xs, ys []element, begins, ends bool) laying {
+func (c *comparer) alignLists(xs, ys []element, begins, ends bool) alignment {
 	cells := len(xs) * len(ys)
 	if cells > maxCells || cells > c.work.allowed-c.work.done {
-		return laying{xs: xs, ys: ys}
+		return alignment{xs: xs, ys: ys}
 	}
 	c.work.spend(cells)
 	lossy := c.rates.lossy
@@ -334,7 +334,7 @@ func (c *comparer) lay(xs, ys []element, begins, ends bool) laying {
 	g.Trace()
 	settle(xs, g.X)
 	settle(ys, g.Y)
-	return laying{xs: xs, ys: ys, cost: cost, known: true}
+	return alignment{xs: xs, ys: ys, cost: cost, known: true}
 }
 
 // elements returns what an alignment needs of a list.
@@ -354,8 +354,8 @@ func settle(list []element, all []align.Element) {
 	}
 }
 
-// laid applies the pairs of an alignment.
-func (c *comparer) laid(d *destination, xs, ys []element) {
+// applyPairs applies the pairs of an alignment.
+func (c *comparer) applyPairs(d *destination, xs, ys []element) {
 	c.changes++
 	spare := map[uint64][]*expect{}
 	for i := range xs {
@@ -386,16 +386,16 @@ func (c *comparer) laid(d *destination, xs, ys []element) {
 			}
 		}
 	}
-	laidExpects(xs, ys, spare, moved)
-	d.laidGots(xs, ys)
+	settleExpects(xs, ys, spare, moved)
+	d.settleGots(xs, ys)
 }
 
 // paired reports whether an element has a counterpart that is in the capture.
 func (e *element) paired(others []element) bool { return e.pair >= 0 && !others[e.pair].wild }
 
-// laidExpects gives the leftover expected messages the causes whose copies did
+// settleExpects gives the leftover expected messages the causes whose copies did
 // not come.
-func laidExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64][]*source) {
+func settleExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64][]*source) {
 	for i := range xs {
 		e := &xs[i]
 		list := spare[e.key]
@@ -412,10 +412,10 @@ func laidExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64]
 	}
 }
 
-// laidGots handles the leftover messages of the capture. One that now has a
+// settleGots handles the leftover messages of the capture. One that now has a
 // counterpart replaces another one with the same bytes that has lost its
 // counterpart.
-func (d *destination) laidGots(xs, ys []element) {
+func (d *destination) settleGots(xs, ys []element) {
 	found := map[uint64][]*got{}
 	for j := range ys {
 		if e := &ys[j]; e.g != nil && !e.g.done && e.paired(xs) {
@@ -482,7 +482,7 @@ func (c *comparer) elsewhere(xs, ys []element) {
 	here, again := map[*source]bool{}, map[uint64]bool{}
 	for _, list := range [...][]element{xs, ys} {
 		for i := range list {
-			if e := &list[i]; c.hasty() && e.src != nil && e.src.twice() {
+			if e := &list[i]; c.actsOnArrival() && e.src != nil && e.src.twice() {
 				again[e.key] = true
 			}
 		}

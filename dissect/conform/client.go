@@ -26,7 +26,7 @@ type Client struct {
 	told      int    // number of datagrams to it
 	left      time.Time
 	gone      bool
-	putOut    bool      // the host removed it
+	removed   bool      // the host removed it
 	cut       bool      // the capture truncated a datagram to it
 	admitted  bool      // the host has let it in
 	given     uint8     // id in the host's accept
@@ -56,11 +56,11 @@ type Client struct {
 	sent      [2]holes // gaps in its messages
 	got       [2]holes // gaps in the host's messages to it
 
-	seen   time.Time // time of its last datagram
-	heard  moment    // last datagram of the host to it
-	taken  moment    // last acknowledgement of one of its messages
-	spoken moment    // its last message
-	after  int       // number of its numbered messages since taken
+	seen         time.Time // time of its last datagram
+	lastFromHost moment    // last datagram of the host to it
+	taken        moment    // last acknowledgement of one of its messages
+	spoken       moment    // its last message
+	after        int       // number of its numbered messages since taken
 
 	to     *destination     // the host's messages to it, nil before the first
 	entry  *source          // message with which it entered the game, or the last step before that

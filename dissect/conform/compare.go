@@ -181,7 +181,7 @@ type destination struct {
 	left     [2]map[int64]*got // numbered messages without a cause, while they are judged
 	work     *work
 	views    map[*destination]*view
-	alone    map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed
+	judged   map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed
 }
 
 func (c *comparer) dest(client *Client) *destination {
@@ -768,20 +768,20 @@ func (l *load) beyond(messages, bytes int) bool { return l.messages > messages |
 // finish judges all that is left.
 func (c *comparer) finish(lossy bool) {
 	c.rates.lossy = lossy || c.t.lossy()
-	loosen := func() {
+	markAmbiguous := func() {
 		c.tidy()
 		for _, d := range c.order {
-			d.loosen()
+			d.markAmbiguous()
 			c.changes++
 		}
 	}
-	loosen()
+	markAmbiguous()
 	for _, d := range c.order {
 		c.rematch(d)
 		c.align(d)
 	}
 	c.ended = true
-	loosen()
+	markAmbiguous()
 	for _, d := range c.order {
 		c.resolve(d, len(d.expects), len(d.gots))
 	}

@@ -125,7 +125,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyForeign
 	case d.client.cut:
 		return whyCut
-	case !x.reliable && s.frame > min(s.client.heard.frame, d.client.heard.frame): // the host may have ended
+	case !x.reliable && s.frame > min(s.client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
 		return whyOpen
 	case !x.reliable:
 		return ""
@@ -181,12 +181,12 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 	}
 	for i := range s.spots {
 		p := &s.spots[i]
-		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && p.to.firmAt(class, k) {
+		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && p.to.causeFits(class, k) {
 			at := p.to.around(class, p.number, d, s)
 			narrow(at.from, at.till)
 		}
 	}
-	if s.number < 0 || s.typ != transport.Standard || class == 0 || len(d.line[class]) == 0 || c.hasty() && (lo > firstNumber || hi < lastNumber) {
+	if s.number < 0 || s.typ != transport.Standard || class == 0 || len(d.line[class]) == 0 || c.actsOnArrival() && (lo > firstNumber || hi < lastNumber) {
 		return lo, hi
 	}
 	narrow(c.between(d, s, class))
@@ -226,7 +226,7 @@ func (c *comparer) sureSpot(d *destination, s *source, class int) (lo, hi int64,
 	i := slices.IndexFunc(s.spots, func(p spot) bool { return p.to == d && int(p.class) == class })
 	if p := &s.spots[i]; p.sureAt != c.changes {
 		p.sureAt = c.changes
-		p.sure = d.firm(s, class) && (!c.hasty() || d.agrees(s, lo, class) && (lo == hi || d.agrees(s, hi, class)))
+		p.sure = d.placesCertain(s, class) && (!c.actsOnArrival() || d.agrees(s, lo, class) && (lo == hi || d.agrees(s, hi, class)))
 	}
 	return lo, hi, s.spots[i].sure
 }
@@ -237,7 +237,7 @@ func (c *comparer) inTurn(first, second *source) bool {
 	if first == second || first.number >= second.number {
 		return false
 	}
-	return !c.hasty() || first.receipt != nil && second.receipt != nil && !first.receipt.after(second.receipt)
+	return !c.actsOnArrival() || first.receipt != nil && second.receipt != nil && !first.receipt.after(second.receipt)
 }
 
 // unsent returns the reason why a message may have been sent although it did
@@ -299,7 +299,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 // lostCause returns the reason why the cause of a message may not be in the
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
-	own, mate, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
+	own, counterpart, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
 	made, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
 	case g.MadeUp || creates && c.t.restored(made.id):
@@ -308,19 +308,19 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCut, true
 	case own != nil && c.returned(d, g):
 		return "", false // the host sends it back to its author
-	case mate == mateNone:
+	case counterpart == noCounterpart:
 		return "", false
-	case c.hasty() && (c.twice(g) || mate >= 0 && (own == nil || !c.refuted(d, g, own.client))):
+	case c.actsOnArrival() && (c.twice(g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
 		return whyDoubled, true
 	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g):
 		return whyCrossed, true
-	case c.hasty() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
+	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
 		return whyDoubled, true
-	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.hasty() && c.doubtful(l, atNumber(l, g.Number))):
+	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number))):
 		return whyAgain, true
 	case g.open:
 		return whyInput, true
-	case c.unheard(d, g):
+	case c.lacksCause(d, g):
 		return whyInput, true
 	}
 	return "", false
@@ -377,9 +377,9 @@ func (c *comparer) answers(d *destination, g *got, a *Client) bool {
 	return a == d.client && c.t.bodies.specOf(g.Event).Relay != decode.RelayEcho
 }
 
-// unheard reports whether the capture may lack a client's message of which this
+// lacksCause reports whether the capture may lack a client's message of which this
 // one is a copy or an answer.
-func (c *comparer) unheard(d *destination, g *got) bool {
+func (c *comparer) lacksCause(d *destination, g *got) bool {
 	class := classOf(g.Type)
 	if g.Number < 0 { // the rates decide
 		return false
@@ -390,7 +390,7 @@ func (c *comparer) unheard(d *destination, g *got) bool {
 			continue
 		}
 		lo, hi := d.numbersOf(class, a, g.Number)
-		if c.hasty() { // it or the one after it may be a retransmission
+		if c.actsOnArrival() { // it or the one after it may be a retransmission
 			lo, hi = firstNumber, d.onTime(class, a, g.Number)
 		}
 		switch {
@@ -448,7 +448,7 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 	for _, g := range list {
 		switch {
 		case g.done || x.key == g.key && !x.replica || g.Type != x.typ || g.Op != x.op || g.Reliable != x.reliable && x.copied():
-		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi || c.hasty() && c.shared(d, g)):
+		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi || c.actsOnArrival() && c.shared(d, g)):
 		case c.related(x, g):
 			return g
 		}
@@ -542,7 +542,7 @@ func (c *comparer) disorders() {
 		l := d.line[1]
 		for i, p := range l {
 			s := p.src
-			if s == nil || s.number < 0 || s.kind != Input || p.loose && !c.hasty() {
+			if s == nil || s.number < 0 || s.kind != Input || p.ambiguous && !c.actsOnArrival() {
 				continue
 			}
 			k, ok := last[s.client]
@@ -558,15 +558,15 @@ func (c *comparer) disorders() {
 // disordered judges a message that comes after one with a later input.
 func (c *comparer) disordered(d *destination, i, before int) {
 	p, later := d.line[1][i], d.line[1][before].src
-	s, sure := p.src, c.hasty() && (c.astray(d, i) || c.astray(d, before))
-	if !sure && (p.loose || d.line[1][before].loose) || c.disputed(d, i) || c.disputed(d, before) {
+	s, sure := p.src, c.actsOnArrival() && (c.missedByAnother(d, i) || c.missedByAnother(d, before))
+	if !sure && (p.ambiguous || d.line[1][before].ambiguous) || c.disputed(d, i) || c.disputed(d, before) {
 		return
 	}
 	inOrder := slices.ContainsFunc(s.spots, func(spot spot) bool {
 		n, _, ok := later.spotAt(spot.to, 1)
 		return ok && spot.to != d && spot.class == 1 && n >= spot.number
 	})
-	known := c.hasty() && !sure && !inOrder
+	known := c.actsOnArrival() && !sure && !inOrder
 	c.invariants[invOrder].Fail(s.frame, known)
 	if known {
 		c.rep.Deviate(result.RuleArrival, s.typ, s.op, s.frame)
@@ -619,7 +619,7 @@ func (c *comparer) returned(d *destination, g *got) bool {
 		return false
 	}
 	if g.Number >= 0 {
-		return !c.unheard(d, g)
+		return !c.lacksCause(d, g)
 	}
 	return d.client.Slot >= 0 && g.Slots == 1<<d.client.Slot
 }

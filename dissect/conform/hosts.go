@@ -105,8 +105,8 @@ const (
 // of a host with more traffic.
 func (h *Hosts) apparent() (list []*Replay) {
 	for _, r := range h.order {
-		lone := r.t.fromHosts+r.t.fromClients <= fewInAll && (r.t.fromHosts == 0 || r.t.fromClients == 0)
-		if lone && !slices.ContainsFunc(r.t.all, func(c *Client) bool { return c.datagrams > few }) && slices.ContainsFunc(h.order, func(o *Replay) bool {
+		negligible := r.t.fromHosts+r.t.fromClients <= fewInAll && (r.t.fromHosts == 0 || r.t.fromClients == 0)
+		if negligible && !slices.ContainsFunc(r.t.all, func(c *Client) bool { return c.datagrams > few }) && slices.ContainsFunc(h.order, func(o *Replay) bool {
 			return o.t.host.Addr() == r.t.host.Addr() && o.t.fromHosts > few && o.t.fromClients > few
 		}) {
 			list = append(list, r)

@@ -53,10 +53,10 @@ func (t *timeline) renew(c *Client) {
 		case o == c || o.gone || !o.admitted:
 		case o.given == c.given && c.given > 0:
 			old = o
-		case t.now.time.Sub(o.heard.time) < silent:
+		case t.now.time.Sub(o.lastFromHost.time) < silent:
 			spoken = true
 		default:
-			if quiet = append(quiet, o); o.after > 1 && o.spoken.time.Sub(o.heard.time) > silent {
+			if quiet = append(quiet, o); o.after > 1 && o.spoken.time.Sub(o.lastFromHost.time) > silent {
 				old = cmp.Or(old, o)
 			}
 		}
@@ -215,10 +215,10 @@ func (t *timeline) speaks(r *dissect.Record) {
 		return
 	}
 	t.fromHosts++
-	if t.asking > 1 && at.Sub(t.heard.time) > silent && t.fromHosts > 1 {
-		t.note("The host sent nothing for %.1f seconds after frame %d, although clients spoke.", t.now.since(t.heard).Seconds(), t.heard.frame)
+	if t.asking > 1 && at.Sub(t.lastFromHost.time) > silent && t.fromHosts > 1 {
+		t.note("The host sent nothing for %.1f seconds after frame %d, although clients spoke.", t.now.since(t.lastFromHost).Seconds(), t.lastFromHost.frame)
 	}
-	t.heard, t.asking = t.now, 0
+	t.lastFromHost, t.asking = t.now, 0
 }
 
 // authorOf returns the client from which a copy comes, judging by the objects

@@ -19,8 +19,8 @@ import (
 // What another client has instead of a message to a client: the place of its
 // copy, or one of these.
 const (
-	mateNone    int32 = iota - 2 // nothing
-	mateUnknown                  // the capture does not show it
+	noCounterpart      int32 = iota - 2 // nothing
+	unknownCounterpart                  // the capture does not show it
 )
 
 // maxNear is how far away another message with the same bytes may be to be
@@ -29,8 +29,8 @@ const maxNear = 16
 
 // A view has what another client received of the messages to a client.
 type view struct {
-	mates []int32            // indexed by place
-	none  map[uint64][]int32 // by key: places of the messages that the other client certainly did not receive
+	counterparts []int32            // indexed by place
+	none         map[uint64][]int32 // by key: places of the messages that the other client certainly did not receive
 }
 
 // view returns what another client received of the messages to a client.
@@ -46,7 +46,7 @@ func (c *comparer) view(d, o *destination) *view {
 func (c *comparer) lookAcross(d, o *destination) {
 	both := &views{}
 	for k, to := range [...]*destination{d, o} {
-		both[k] = &view{mates: slices.Repeat([]int32{mateUnknown}, len(to.line[1])), none: map[uint64][]int32{}}
+		both[k] = &view{counterparts: slices.Repeat([]int32{unknownCounterpart}, len(to.line[1])), none: map[uint64][]int32{}}
 		if to.views == nil {
 			to.views = map[*destination]*view{}
 		}
@@ -58,14 +58,14 @@ func (c *comparer) lookAcross(d, o *destination) {
 	xs, ys := c.passedOn(c.passed[0][:0], d, o), c.passedOn(c.passed[1][:0], o, d)
 	c.passed = [2][]element{xs, ys}
 	c.work.spend(len(xs) + len(ys))
-	single := alone(xs, ys)
-	kept := pairs(xs, ys, func(e *element) (uint64, bool) { return e.key, !e.free && single(e.key) })
+	unique := uniqueIn(xs, ys)
+	kept := pairs(xs, ys, func(e *element) (uint64, bool) { return e.key, !e.free && unique(e.key) })
 	for _, a := range kept {
 		both.pair(&xs[a.X], &ys[a.Y])
 	}
 	l, m := d.line[1], o.line[1]
-	c.layAll(&rows{
-		xs: xs, ys: ys, alone: single, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
+	c.alignAll(&rows{
+		xs: xs, ys: ys, unique: unique, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
 		size: align.Pair{X: len(l), Y: len(m)}, inner: true, take: both.take,
 		differ: func(xs, ys []element) bool { return !both.same(xs, ys) },
 	})
@@ -81,7 +81,7 @@ func (c *comparer) passedOn(list []element, d, o *destination) []element {
 		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
 		e := element{at: i, number: p.number, key: p.key, pair: -1, src: p.src, g: left[p.number]}
 		switch {
-		case p.torn || c.hasty() && c.doubtful(d.line[1], i): // it may have another number
+		case p.torn || c.actsOnArrival() && c.doubtful(d.line[1], i): // it may have another number
 			e.wild, e.free = true, true
 		case relay != decode.RelayForward && relay != decode.RelayEcho:
 			e.free = true
@@ -149,7 +149,7 @@ func (d *destination) leftOver() [2]map[int64]*got {
 type views [2]*view
 
 func (v *views) pair(x, y *element) {
-	v[0].mates[x.at], v[1].mates[y.at] = int32(y.at), int32(x.at) //nolint:gosec // places in a line, which is bounded
+	v[0].counterparts[x.at], v[1].counterparts[y.at] = int32(y.at), int32(x.at) //nolint:gosec // places in a line, which is bounded
 }
 
 // same pairs the messages of two lists, and reports whether all that need a
@@ -173,23 +173,23 @@ func (v *views) same(xs, ys []element) bool {
 }
 
 // take stores what a part of the lines has in common.
-func (v *views) take(a laying) {
+func (v *views) take(a alignment) {
 	if !a.known || mostly(a.xs, a.ys) {
 		return
 	}
 	for k, list := range [...][2][]element{{a.xs, a.ys}, {a.ys, a.xs}} {
 		for _, e := range list[0] {
-			mate := mateUnknown
+			counterpart := unknownCounterpart
 			switch {
 			case e.wild:
 				continue
 			case e.pair >= 0 && !list[1][e.pair].wild:
-				mate = int32(list[1][e.pair].at) //nolint:gosec // a place in a line
+				counterpart = int32(list[1][e.pair].at) //nolint:gosec // a place in a line
 			case e.pair < 0 && !e.free:
-				mate = mateNone
+				counterpart = noCounterpart
 				v[k].none[e.key] = append(v[k].none[e.key], int32(e.at)) //nolint:gosec // a place in a line
 			}
-			v[k].mates[e.at] = mate
+			v[k].counterparts[e.at] = counterpart
 		}
 	}
 }
@@ -209,25 +209,25 @@ func mostly(xs, ys []element) bool {
 }
 
 // others returns the place of what another client received of a message or
-// instead of it. It returns mateNone if as many other clients as received it
+// instead of it. It returns noCounterpart if as many other clients as received it
 // certainly did not, although they should have if a client's message had caused
 // it.
 func (c *comparer) others(d *destination, g *got) int32 {
 	i, ok := d.line[1].index(g.Number)
 	if !ok || !g.standard() || !c.ended {
-		return mateUnknown
+		return unknownCounterpart
 	}
 	if lack, have := c.without(d, i); len(lack) >= have {
-		return mateNone
+		return noCounterpart
 	}
-	return c.fellow(d, i)
+	return c.anyCounterpart(d, i)
 }
 
 // without returns the clients that certainly did not receive a message, or one
 // near it with the same bytes, and the number of those that did. If these are
 // not more, it counts as judged.
 func (c *comparer) without(d *destination, i int) (lack []*destination, have int) {
-	var alone []int32
+	var places []int32
 	have = 1
 	for _, o := range c.order {
 		if o == d {
@@ -237,21 +237,21 @@ func (c *comparer) without(d *destination, i int) (lack []*destination, have int
 		list := v.none[d.line[1][i].key]
 		k := slices.IndexFunc(list, func(k int32) bool {
 			near := int(k) - i
-			return v.mates[k] == mateNone && !d.alone[k] && near >= -maxNear && near <= maxNear
+			return v.counterparts[k] == noCounterpart && !d.judged[k] && near >= -maxNear && near <= maxNear
 		})
 		switch {
 		case k >= 0:
-			lack, alone = append(lack, o), append(alone, list[k])
-		case v.mates[i] >= 0:
+			lack, places = append(lack, o), append(places, list[k])
+		case v.counterparts[i] >= 0:
 			have++
 		}
 	}
 	if len(lack) >= have {
-		if d.alone == nil {
-			d.alone = map[int32]bool{}
+		if d.judged == nil {
+			d.judged = map[int32]bool{}
 		}
-		for _, k := range alone {
-			d.alone[k] = true
+		for _, k := range places {
+			d.judged[k] = true
 		}
 	}
 	return lack, have
@@ -263,7 +263,7 @@ func (c *comparer) uneven() {
 	for _, d := range c.order {
 		for i := range d.line[1] {
 			p := &d.line[1][i]
-			if p.copyOf == nil || d.alone[int32(i)] || !c.astray(d, i) { //nolint:gosec // a place in a line
+			if p.copyOf == nil || d.judged[int32(i)] || !c.missedByAnother(d, i) { //nolint:gosec // a place in a line
 				continue
 			}
 			lack, have := c.without(d, i)
@@ -287,27 +287,27 @@ func (c *comparer) uneven() {
 	}
 }
 
-// fellow returns the place of what any other client received of a message.
-func (c *comparer) fellow(d *destination, i int) (mate int32) {
-	mate = mateUnknown
+// anyCounterpart returns the place of what any other client received of a message.
+func (c *comparer) anyCounterpart(d *destination, i int) (counterpart int32) {
+	counterpart = unknownCounterpart
 	for _, o := range c.order {
 		if o != d {
-			mate = max(mate, c.view(d, o).mates[i])
+			counterpart = max(counterpart, c.view(d, o).counterparts[i])
 		}
 	}
-	return mate
+	return counterpart
 }
 
 // shared reports whether another client also received a message.
 func (c *comparer) shared(d *destination, g *got) bool {
 	i, ok := d.line[1].index(g.Number)
-	return ok && c.ended && g.standard() && c.fellow(d, i) >= 0
+	return ok && c.ended && g.standard() && c.anyCounterpart(d, i) >= 0
 }
 
-// astray reports whether another client certainly did not receive a message, at
+// missedByAnother reports whether another client certainly did not receive a message, at
 // its place.
-func (c *comparer) astray(d *destination, i int) bool {
-	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).mates[i] == mateNone })
+func (c *comparer) missedByAnother(d *destination, i int) bool {
+	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).counterparts[i] == noCounterpart })
 }
 
 // disputed reports whether what another client received of a message has
@@ -317,8 +317,8 @@ func (c *comparer) disputed(d *destination, i int) bool {
 		if o == d {
 			return false
 		}
-		mate := c.view(d, o).mates[i]
-		return mate >= 0 && o.line[1][mate].src != d.line[1][i].src
+		counterpart := c.view(d, o).counterparts[i]
+		return counterpart >= 0 && o.line[1][counterpart].src != d.line[1][i].src
 	})
 }
 
@@ -327,6 +327,6 @@ func (c *comparer) disputed(d *destination, i int) bool {
 func (c *comparer) lacking(d *destination, x *expect) bool {
 	return x.copied() && classOf(x.typ) == 1 && c.ended && slices.ContainsFunc(x.src.spots, func(p spot) bool {
 		i, ok := p.to.line[1].index(p.number)
-		return ok && p.class == 1 && p.to != d && c.view(p.to, d).mates[i] == mateNone
+		return ok && p.class == 1 && p.to != d && c.view(p.to, d).counterparts[i] == noCounterpart
 	})
 }

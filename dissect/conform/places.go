@@ -17,15 +17,15 @@ const (
 
 // A place is a message of the host with its number.
 type place struct {
-	number int64
-	key    uint64
-	src    *source // its cause, nil if unknown
-	copyOf *source // the latest message of which it was taken for a copy
-	frame  int32
-	op     decode.Opcode
-	copied bool // it is a copy of its cause
-	torn   bool // another message has the number, too
-	loose  bool // it may be another message with the same bytes, since one did not come, or came too often
+	number    int64
+	key       uint64
+	src       *source // its cause, nil if unknown
+	copyOf    *source // the latest message of which it was taken for a copy
+	frame     int32
+	op        decode.Opcode
+	copied    bool // it is a copy of its cause
+	torn      bool // another message has the number, too
+	ambiguous bool // it may be another message with the same bytes, since one did not come, or came too often
 }
 
 // A line has the messages to a client with numbers of one class, in the order
@@ -109,11 +109,11 @@ func (d *destination) numbersOf(class int, author *Client, number int64) (lo, hi
 	return lo, hi
 }
 
-// firmAt reports whether the cause of a message fits its author's order.
-func (d *destination) firmAt(class, i int) bool {
+// causeFits reports whether the cause of a message fits its author's order.
+func (d *destination) causeFits(class, i int) bool {
 	p := &d.line[class][i]
 	s := p.src
-	if s == nil || p.loose {
+	if s == nil || p.ambiguous {
 		return false
 	}
 	if s.number < 0 {
@@ -165,7 +165,7 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 		}
 		d.work.spend(len(s.spots))
 		lo, hi, ok = s.spotAt(o, class)
-		return ok && d.firmAt(class, k) && o.firm(s, class)
+		return ok && d.causeFits(class, k) && o.placesCertain(s, class)
 	}
 	if k := d.work.seek(i-1, -1, len(l), both); k >= 0 {
 		out.lo, out.from = l[k].number, hi
@@ -190,14 +190,14 @@ func (d *destination) count(class int, key uint64, lo, hi int64, author *Client)
 	return n
 }
 
-// firm reports whether the places of the messages to the client that an input
+// placesCertain reports whether the places of the messages to the client that an input
 // caused are certain.
-func (d *destination) firm(s *source, class int) bool {
+func (d *destination) placesCertain(s *source, class int) bool {
 	d.work.spend(len(s.spots))
 	l := d.line[class]
 	for _, p := range s.spots {
 		if p.to == d && int(p.class) == class {
-			if i := atNumber(l, p.number); i == len(l) || l[i].src != s || !d.firmAt(class, i) {
+			if i := atNumber(l, p.number); i == len(l) || l[i].src != s || !d.causeFits(class, i) {
 				return false
 			}
 		}
@@ -232,9 +232,9 @@ func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool
 	return false
 }
 
-// loosen marks the messages that may be others with the same bytes, because one
+// markAmbiguous marks the messages that may be others with the same bytes, because one
 // of these is left over.
-func (d *destination) loosen() {
+func (d *destination) markAmbiguous() {
 	left := maps.Clone(d.doubtful)
 	if left == nil {
 		left = map[uint64]bool{}
@@ -248,7 +248,7 @@ func (d *destination) loosen() {
 	for class := range d.line {
 		for i := range d.line[class] {
 			p := &d.line[class][i]
-			p.loose = left[p.key]
+			p.ambiguous = left[p.key]
 		}
 	}
 }

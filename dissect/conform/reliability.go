@@ -35,14 +35,14 @@ type outgoing struct {
 
 // A stream is the numbered messages of one class between a host and a client.
 type stream struct {
-	out    []outgoing       // indexed by the low bits of their numbers
-	latest [eightBits]int64 // number that was last sent, by its low byte
-	top    int64
-	wide   bool
-	said   [eightBits]int // frame of the client's latest unacknowledged message, by the low byte of its number
-	up     measure.Trials // how often the client's messages reached the host
-	since  measure.Trials // the same since the host acknowledged one
-	honour [len(spans)]honour
+	out       []outgoing       // indexed by the low bits of their numbers
+	latest    [eightBits]int64 // number that was last sent, by its low byte
+	top       int64
+	wide      bool
+	said      [eightBits]int // frame of the client's latest unacknowledged message, by the low byte of its number
+	up        measure.Trials // how often the client's messages reached the host
+	since     measure.Trials // the same since the host acknowledged one
+	ackCounts [len(spans)]ackCounts
 }
 
 // spans are the ends of the spans of numbers: up to 8 bits, up to 16 bits, and
@@ -57,9 +57,9 @@ func spanOf(number int64) (i int) {
 	return i
 }
 
-// An honour has counts about the acknowledgements of messages with numbers in a
+// An ackCounts has counts about the acknowledgements of messages with numbers in a
 // span.
-type honour struct {
+type ackCounts struct {
 	acks   measure.Trials // first acknowledgements, which fail if the host retransmits the message
 	more   measure.Trials // later acknowledgements
 	most   int32          // most failures for one message
@@ -108,7 +108,7 @@ func (s *stream) told(r *dissect.Record, at time.Duration, shown int) {
 
 // repeated handles a retransmission after the acknowledgement of a message.
 func (s *stream) repeated(o *outgoing, frame, shown int) {
-	t := &s.honour[spanOf(o.number)]
+	t := &s.ackCounts[spanOf(o.number)]
 	if t.all == 0 {
 		t.frame, t.number = frame, o.number
 	}
@@ -130,7 +130,7 @@ func (s *stream) repeated(o *outgoing, frame, shown int) {
 
 // done counts the acknowledgement that ended the retransmissions of a message.
 func (s *stream) done(o *outgoing, shown int) {
-	t := &s.honour[spanOf(o.number)]
+	t := &s.ackCounts[spanOf(o.number)]
 	switch {
 	case o.frame == 0 || o.acked == 0 || shown <= o.acked:
 	case o.ignored > 0:
@@ -207,7 +207,7 @@ func (t *timeline) findings() (list []result.Finding) {
 		}
 	}
 	for _, c := range t.all {
-		if t.dismissedHearing(c) && !slices.ContainsFunc(list, func(f result.Finding) bool { return slices.Contains(f.Players, &c.Player) }) {
+		if t.dismissedWhileActive(c) && !slices.ContainsFunc(list, func(f result.Finding) bool { return slices.Contains(f.Players, &c.Player) }) {
 			list = append(list, result.Finding{
 				Kind: "given-up", Frame: c.dismissed.frame, Number: -1, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},
 				Text: fmt.Sprintf("The host tells others that %v has gone, who has not, and has acknowledged all that the host sent again.", c),
@@ -217,16 +217,16 @@ func (t *timeline) findings() (list []result.Finding) {
 	return append(list, t.neverRepeated()...)
 }
 
-// dismissedHearing reports whether the host told others that a client has left
+// dismissedWhileActive reports whether the host told others that a client has left
 // although it did not leave, still sends, and was heard. It was neither silent
 // for long nor failed to acknowledge the host's retransmissions.
-func (t *timeline) dismissedHearing(c *Client) bool {
+func (t *timeline) dismissedWhileActive(c *Client) bool {
 	s, at := &c.streams[1], c.dismissed
-	if at.frame == 0 || c.Adopted || c.given == 0 || s.since.Of <= len(rounds) || c.heard.frame > at.frame {
+	if at.frame == 0 || c.Adopted || c.given == 0 || s.since.Of <= len(rounds) || c.lastFromHost.frame > at.frame {
 		return false
 	}
-	unheard := func(o outgoing) bool { return o.frame > 0 && o.again > 0 && o.acked == 0 }
-	return c.spokeAt > at.frame && c.seen.Sub(at.time) > arq.FirstInterval && at.since(c.heard) < arq.FirstInterval && at.since(c.taken) < arq.SilenceLimit && !slices.ContainsFunc(s.out, unheard)
+	unacknowledged := func(o outgoing) bool { return o.frame > 0 && o.again > 0 && o.acked == 0 }
+	return c.spokeAt > at.frame && c.seen.Sub(at.time) > arq.FirstInterval && at.since(c.lastFromHost) < arq.FirstInterval && at.since(c.taken) < arq.SilenceLimit && !slices.ContainsFunc(s.out, unacknowledged)
 }
 
 // ignoredAcks judges whether the host retransmits messages with numbers in a
@@ -240,10 +240,10 @@ func (t *timeline) ignoredAcks(span int) (f result.Finding, found bool) {
 	for _, c := range t.all {
 		s := &c.streams[1]
 		line := s.up
-		for _, below := range s.honour[:span] {
+		for _, below := range s.ackCounts[:span] {
 			line.Of, line.Failed = line.Of+below.acks.Of, line.Failed+below.acks.Failed
 		}
-		y := &s.honour[span]
+		y := &s.ackCounts[span]
 		by := y.more.Against(line.Most())
 		if y.more.Failed > 0 {
 			players++
@@ -292,13 +292,13 @@ func (t *timeline) givenUp(players []*result.Player) result.Finding {
 	f := result.Finding{Kind: "given-up", Number: -1}
 	for _, c := range t.all {
 		told := c.dismissed.frame > 0 && (c.spokeAt > c.dismissed.frame || !t.lossy())
-		silent := c.streams[1].since.Of > 0 && t.heard.since(c.heard) > arq.KeepaliveAfter
+		silent := c.streams[1].since.Of > 0 && t.lastFromHost.since(c.lastFromHost) > arq.KeepaliveAfter
 		if !slices.Contains(players, &c.Player) || !told && !silent {
 			continue
 		}
 		f.Players, f.Count, f.Messages = append(f.Players, &c.Player), f.Count+1, f.Messages+1
-		if f.Frame == 0 || c.heard.frame < f.Frame {
-			f.Frame = c.heard.frame
+		if f.Frame == 0 || c.lastFromHost.frame < f.Frame {
+			f.Frame = c.lastFromHost.frame
 		}
 	}
 	f.Text = fmt.Sprintf("The host removes %s (%s) because of the acknowledgements that it ignores.", plural.Count(len(f.Players), "player"), whoAll(f.Players))
@@ -315,7 +315,7 @@ func (t *timeline) neverRepeated() (list []result.Finding) {
 		if c.Adopted || c.settled || c.playing || len(s.out) == 0 || !c.spoke && len(accept.out) > 0 && accept.at(0).again > 0 {
 			continue
 		}
-		waited := min(c.heard.time.Sub(t.begun), c.seen.Sub(t.begun))
+		waited := min(c.lastFromHost.time.Sub(t.begun), c.seen.Sub(t.begun))
 		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, arq.AllWaits) {
 			list = append(list, result.Finding{
 				Kind: "never-repeated", Frame: o.frame, Number: o.number, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},

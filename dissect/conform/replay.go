@@ -332,8 +332,8 @@ func (r *Replay) notes() {
 		note(n, "The capture's clock goes back %d {time|times}, by up to %.1[2]f seconds: it was set, or several machines captured. The order of the frames decides then; times are guesses.", n, most.Seconds())
 	}
 	r.rep.Notes = append(r.rep.Notes, t.notes...)
-	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.heard.time) > silent {
-		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it or its network failed, or it had disconnected them.", t.heard.frame, t.asked.since(t.heard).Seconds())
+	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.lastFromHost.time) > silent {
+		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it or its network failed, or it had disconnected them.", t.lastFromHost.frame, t.asked.since(t.lastFromHost).Seconds())
 	}
 	for _, c := range t.all {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
@@ -351,7 +351,7 @@ func (r *Replay) outsiders() {
 	outside, unknown := 0, 0
 	for _, c := range r.t.all {
 		switch {
-		case c.admitted && (c.asked > 0 || !c.putOut):
+		case c.admitted && (c.asked > 0 || !c.removed):
 		case c.Adopted:
 			unknown++
 		default:

@@ -89,8 +89,8 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 	return &d.Rule
 }
 
-// hasty reports whether the captured host acts on messages as they arrive.
-func (c *comparer) hasty() bool { return c.t.sender == decode.OpenBC && c.models != stockModel }
+// actsOnArrival reports whether the captured host acts on messages as they arrive.
+func (c *comparer) actsOnArrival() bool { return c.t.sender == decode.OpenBC && c.models != stockModel }
 
 // twice reports whether the host may have received the cause of a message
 // twice, and acted on it each time, also for players who came in between.

@@ -126,7 +126,7 @@ func (s *sums) judge(c *comparer) {
 			if d.client.cut || d.unseen(1, last.number, o.number) {
 				doubt(known, !d.client.cut && next[[2]uint64{last.key, o.key}] > 1)
 			}
-			if k, ok := d.line[1].index(o.number); ok && c.hasty() && c.doubtful(d.line[1], k) { // it was sent at another time
+			if k, ok := d.line[1].index(o.number); ok && c.actsOnArrival() && c.doubtful(d.line[1], k) { // it was sent at another time
 				clear(known)
 				continue
 			}

@@ -96,30 +96,30 @@ type timeline struct {
 	catalog *decode.Catalog
 	bodies  *bodies
 
-	event       Event // event that is being emitted
-	begun       time.Time
-	clock       packet.Clock
-	now         moment
-	cut         int // number of datagrams that the capture truncated
-	malformed   int
-	shared      bool
-	ordered     bool // clients' messages take effect in the order of their numbers
-	adopted     int  // number of clients whose join is not in the capture
-	refused     int  // number of messages of clients beyond the limit
-	madeUp      int  // number of made-up messages of clients
-	strangers   map[uint8]bool
-	parted      map[uint8]time.Time // when players without captured traffic left
-	pretended   [256]time.Time      // when a leave for an id came from another client
-	fromClients int                 // datagrams of clients
-	fromHosts   int
-	acks        int      // acknowledgements of the host
-	repeated    int      // retransmissions of clients
-	heard       moment   // last datagram of the host
-	asking      int      // datagrams of clients since then, except acknowledgements
-	asked       moment   // time of the last of these
-	notes       []string // for the report
-	reached     result.Reached
-	budget      *budget
+	event        Event // event that is being emitted
+	begun        time.Time
+	clock        packet.Clock
+	now          moment
+	cut          int // number of datagrams that the capture truncated
+	malformed    int
+	shared       bool
+	ordered      bool // clients' messages take effect in the order of their numbers
+	adopted      int  // number of clients whose join is not in the capture
+	refused      int  // number of messages of clients beyond the limit
+	madeUp       int  // number of made-up messages of clients
+	strangers    map[uint8]bool
+	parted       map[uint8]time.Time // when players without captured traffic left
+	pretended    [256]time.Time      // when a leave for an id came from another client
+	fromClients  int                 // datagrams of clients
+	fromHosts    int
+	acks         int      // acknowledgements of the host
+	repeated     int      // retransmissions of clients
+	lastFromHost moment   // last datagram of the host
+	asking       int      // datagrams of clients since then, except acknowledgements
+	asked        moment   // time of the last of these
+	notes        []string // for the report
+	reached      result.Reached
+	budget       *budget
 }
 
 // maxNotes is the maximum number of notes about the host's silences and
@@ -368,7 +368,7 @@ func (t *timeline) end(c *Client, how Kind) {
 	c.gone, c.left = true, t.now.time
 	c.receipts, c.objects, c.turns, c.leave = [2]*receipts{}, nil, [2]turns{}, nil
 	c.quit, c.ended = cmp.Or(c.quit, t.now.frame), t.now.frame
-	c.putOut = how == PutOut
+	c.removed = how == PutOut
 	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
 	}
@@ -516,7 +516,7 @@ func (t *timeline) hand(c *Client, e *Event) {
 // fromHost handles a record of the host.
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	h := &r.Transport
-	c.heard = t.now
+	c.lastFromHost = t.now
 	if c.Adopted {
 		t.admit(c)
 	}
@@ -539,7 +539,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	t.prove(r, e)
 	t.emit(e)
 	if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer {
-		t.putOut(peer)
+		t.endRemoved(peer)
 	}
 }
 
@@ -554,7 +554,7 @@ func (t *timeline) acknowledged(c *Client, h *transport.Header) {
 	if c.leave != nil && c.leave.receipt.acknowledged() {
 		t.leaves(c.leave)
 	}
-	c.taken, c.after = c.heard, 0
+	c.taken, c.after = c.lastFromHost, 0
 }
 
 // control handles a message of the host other than a game message.
@@ -574,7 +574,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 		t.hand(c, e)
 		t.toldOf(m.ID)
 		if m.ID != transport.HostPeer && m.ID != c.Peer && e.Time.Sub(t.pretended[m.ID]) > reliableWait {
-			t.putOut(m.ID)
+			t.endRemoved(m.ID)
 		}
 		return
 	case *transport.Boot:
@@ -586,7 +586,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 		if m.ID == transport.UnassignedPeer {
 			t.end(c, PutOut)
 		} else {
-			t.putOut(m.ID)
+			t.endRemoved(m.ID)
 		}
 		return
 	}
@@ -663,8 +663,8 @@ func (t *timeline) guessed(peer uint8) bool {
 	return slices.ContainsFunc(t.order, (*Client).guessed)
 }
 
-// putOut ends the client that the host reports as gone.
-func (t *timeline) putOut(peer uint8) {
+// endRemoved ends the client that the host reports as gone.
+func (t *timeline) endRemoved(peer uint8) {
 	t.part(peer)
 	t.toldOf(peer)
 	if c := t.byPeer(peer); c != nil {

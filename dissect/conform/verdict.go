@@ -162,8 +162,8 @@ func common(a, b []byte) (n int) {
 // sameLine reports whether two messages are chat with the same text.
 func (c *comparer) sameLine(a, b []byte) bool {
 	said, ok := chatIn(c.t.bodies.game(a))
-	heard, too := chatIn(c.t.bodies.game(b))
-	return ok && too && said == heard
+	copied, too := chatIn(c.t.bodies.game(b))
+	return ok && too && said == copied
 }
 
 // sameObject reports whether two creations are of the same object, with equal
