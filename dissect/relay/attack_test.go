@@ -26,12 +26,12 @@ import (
 // takes until it comes back.
 type chatter struct {
 	*player
-	said    map[int]time.Time // messages that have not come back
-	next    int
-	echoes  []time.Duration
-	heard   time.Time // any line of chat
-	longest time.Duration
-	lines   map[int32]int // by sender
+	said     map[int]time.Time // messages that have not come back
+	next     int
+	echoes   []time.Duration
+	lastLine time.Time // any line of chat
+	longest  time.Duration
+	lines    map[int32]int // by sender
 }
 
 // A siege is a world in which players chat while others attack.
@@ -58,14 +58,14 @@ func besiegeMixed(t *testing.T, openBC []bool, cfg relay.Config) *siege {
 		c := &chatter{player: s.add(openBC), said: map[int]time.Time{}, lines: map[int32]int{}}
 		s.chatters = append(s.chatters, c)
 		s.join(c.player)
-		c.Deliver = func(now time.Time, m *arq.Message) { s.hears(c, now, m) }
+		c.Deliver = func(now time.Time, m *arq.Message) { s.checkLine(c, now, m) }
 	}
 	s.settle()
 	return s
 }
 
-// hears checks a line of chat: who says it must be who it says it is.
-func (s *siege) hears(c *chatter, now time.Time, m *arq.Message) {
+// checkLine checks a line of chat: who says it must be who it says it is.
+func (s *siege) checkLine(c *chatter, now time.Time, m *arq.Message) {
 	for _, o := range s.chatters {
 		if decode.Opcode(m.Body[0]) == msg.OpDestroyObject && len(m.Body) == 5 && bytes.Equal(m.Body[1:], idBytes(o.player)) {
 			s.t.Errorf("%s was told that the ship of %s is gone", c.Name, o.Name)
@@ -95,10 +95,10 @@ func (s *siege) hears(c *chatter, now time.Time, m *arq.Message) {
 		if int32(o.ID) != chat.Sender {
 			s.t.Errorf("%s is shown %q as said by id %d; %s has id %d", c.Name, chat.Text, chat.Sender, name, o.ID)
 		}
-		if !c.heard.IsZero() {
-			c.longest = max(c.longest, now.Sub(c.heard))
+		if !c.lastLine.IsZero() {
+			c.longest = max(c.longest, now.Sub(c.lastLine))
 		}
-		c.heard = now
+		c.lastLine = now
 		if o == c {
 			c.echoes = append(c.echoes, now.Sub(c.said[n]))
 			delete(c.said, n)
@@ -110,7 +110,7 @@ func (s *siege) hears(c *chatter, now time.Time, m *arq.Message) {
 // while; meanwhile is called a hundred times a second.
 func (s *siege) chat(d time.Duration, meanwhile func(tick int)) {
 	for _, c := range s.chatters {
-		c.heard = s.now
+		c.lastLine = s.now
 	}
 	s.advance(d, func(tick int) {
 		for i, c := range s.chatters {
@@ -129,7 +129,7 @@ func (s *siege) chat(d time.Duration, meanwhile func(tick int)) {
 		}
 	})
 	for _, c := range s.chatters {
-		c.longest = max(c.longest, s.now.Sub(c.heard))
+		c.longest = max(c.longest, s.now.Sub(c.lastLine))
 	}
 	s.advance(3*time.Second, nil)
 }

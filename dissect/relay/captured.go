@@ -12,14 +12,14 @@ import (
 // Hear notes that a captured client has sent a datagram.
 func (h *Host) Hear(now time.Time, from netip.AddrPort) {
 	h.tick(now)
-	h.hears(from)
+	h.receiveFrom(from)
 }
 
-// hears returns the captured client at an address, or nil if there is none.
-func (h *Host) hears(from netip.AddrPort) *peer {
+// receiveFrom returns the captured client at an address, or nil if there is none.
+func (h *Host) receiveFrom(from netip.AddrPort) *peer {
 	p := h.speaker(from, firstID, nil)
 	if p != nil {
-		p.heard = h.now
+		p.lastReceived = h.now
 	}
 	return p
 }
@@ -37,7 +37,7 @@ func (h *Host) Take(now time.Time, from netip.AddrPort, m arq.Message) bool {
 		h.connect(from, &whole, len(m.Body))
 		return true
 	}
-	p := h.hears(from)
+	p := h.receiveFrom(from)
 	if p == nil {
 		return true
 	}

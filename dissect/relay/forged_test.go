@@ -306,9 +306,9 @@ func TestProof(t *testing.T) {
 func (s *siege) forgedLines() *int {
 	n := new(int)
 	for _, c := range s.chatters {
-		hears := c.Deliver
+		deliver := c.Deliver
 		c.Deliver = func(now time.Time, m *arq.Message) {
-			hears(now, m)
+			deliver(now, m)
 			if decode.Opcode(m.Body[0]) == msg.OpChat && bytes.Contains(m.Body, []byte("forged line")) {
 				*n++
 			}

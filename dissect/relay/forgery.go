@@ -179,7 +179,7 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 		every = challengeSlow
 	case h.now.Sub(f.began) < fastFor:
 		every = challengeFast
-	case h.now.Sub(p.heard) > slowAfter: // the client may be loading, and what it does not read piles up
+	case h.now.Sub(p.lastReceived) > slowAfter: // the client may be loading, and what it does not read piles up
 		every = challengeSlow
 	}
 	if h.now.Sub(f.asked) >= every {
@@ -386,7 +386,7 @@ func (h *Host) ghost(p *peer) bool {
 
 // present reports whether a client is still there, as far as the host knows.
 func (h *Host) present(p *peer) bool {
-	return p.proved && !h.ghost(p) && h.now.Sub(p.heard) < p.usualSilence()
+	return p.proved && !h.ghost(p) && h.now.Sub(p.lastReceived) < p.usualSilence()
 }
 
 // occupied reports whether the player who has a session's address is still

@@ -128,25 +128,25 @@ type peer struct {
 	doomed  bool      // it is going to be removed
 	gone    bool
 
-	link      *arq.Endpoint
-	born      time.Time
-	heard     time.Time
-	active    time.Time     // when it last sent more than acknowledgements
-	pace      time.Duration // time between the last two such times
-	left      time.Time
-	moved     time.Time // when its join last made progress
-	name      []byte    // UTF-16 little-endian
-	naming    []byte    // body of its last NameChange
-	told      []byte    // the NameChange that others are sent, which differs from naming only for a captured client
-	corrected Guard     // guard because of which it differs
-	alias     []byte    // name that others know
-	renamed   bool      // others know it by another name than the one it wanted
-	team      uint8
-	hasTeam   bool
-	said      [EventKinds]int // number of complaints of each kind
-	bogus     int             // number of acknowledgements that are paid for
-	owed      int             // number of messages it was sent whose acknowledgements have not yet been added to its budget
-	budget    budget
+	link         *arq.Endpoint
+	born         time.Time
+	lastReceived time.Time
+	active       time.Time     // when it last sent more than acknowledgements
+	pace         time.Duration // time between the last two such times
+	left         time.Time
+	moved        time.Time // when its join last made progress
+	name         []byte    // UTF-16 little-endian
+	naming       []byte    // body of its last NameChange
+	told         []byte    // the NameChange that others are sent, which differs from naming only for a captured client
+	corrected    Guard     // guard because of which it differs
+	alias        []byte    // name that others know
+	renamed      bool      // others know it by another name than the one it wanted
+	team         uint8
+	hasTeam      bool
+	said         [EventKinds]int // number of complaints of each kind
+	bogus        int             // number of acknowledgements that are paid for
+	owed         int             // number of messages it was sent whose acknowledgements have not yet been added to its budget
+	budget       budget
 
 	objects []object
 	objectB int
@@ -200,7 +200,7 @@ func (h *Host) Peers() iter.Seq[PeerInfo] {
 	return func(yield func(PeerInfo) bool) {
 		for _, p := range h.peers {
 			if !yield(PeerInfo{
-				Addr: p.addr, ID: p.id, Slot: p.slot, Name: p.name, Phase: p.phase, Since: p.born, Heard: p.heard,
+				Addr: p.addr, ID: p.id, Slot: p.slot, Name: p.name, Phase: p.phase, Since: p.born, Heard: p.lastReceived,
 				Proved: p.proved, Assumed: p.assumed != 0, OpenBC: p.openBC(), Objects: len(p.objects), Link: p.link.Stats(),
 			}) {
 				return
@@ -329,7 +329,7 @@ func (h *Host) takeRest(p *peer, split *transport.Splitter, except kinds) {
 // take takes a message of a client, and reports whether the client still
 // exists.
 func (h *Host) take(p *peer, m *transport.Message) bool {
-	p.heard, p.awake, p.pause = h.now, true, time.Time{}
+	p.lastReceived, p.awake, p.pause = h.now, true, time.Time{}
 	if !h.messageAllowed(p, m) || h.putsOff(p, m) {
 		return true
 	}
@@ -524,7 +524,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 
 // deadline returns when the host gives up the peer.
 func (p *peer) deadline(cfg *Config) time.Time {
-	silent := p.heard.Add(arq.SilenceLimit)
+	silent := p.lastReceived.Add(arq.SilenceLimit)
 	switch {
 	case p.phase == Leaving && (!p.known() || cfg.Public && !p.seated): // its id is needed for others
 		return p.left.Add(forgetAfter)
@@ -535,7 +535,7 @@ func (p *peer) deadline(cfg *Config) time.Time {
 	case p.slot < 0 && p.phase == Checking && cfg.Public:
 		return p.moved.Add(waitFor)
 	case p.phase == Playing && cfg.Captured: // the captured host decides
-		return p.heard.Add(math.MaxInt64)
+		return p.lastReceived.Add(math.MaxInt64)
 	case p.phase != Playing && !cfg.Captured:
 		if limit := p.born.Add(cfg.Limits.Joining); limit.Before(silent) {
 			return limit
@@ -554,7 +554,7 @@ func (h *Host) late(p *peer) {
 		h.remove(p)
 	case p.slot < 0:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it waits for a slot and answers nothing")
-	case h.now.Sub(p.heard) >= arq.SilenceLimit:
+	case h.now.Sub(p.lastReceived) >= arq.SilenceLimit:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it was silent for too long")
 	default:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it has not got into the game for too long")
@@ -568,7 +568,7 @@ func (h *Host) deaf(p *peer) string {
 		return ""
 	}
 	switch d := p.link.Stalled(h.now); {
-	case d >= deafFor && h.now.Sub(p.heard) < quietFor:
+	case d >= deafFor && h.now.Sub(p.lastReceived) < quietFor:
 		return "it sends, but acknowledges nothing"
 	case d >= deafAndFull && p.link.Stats().Waiting > muchWaiting:
 		return "it acknowledges nothing, and too much waits for it"
@@ -741,7 +741,7 @@ func (h *Host) outdated(p *peer) bool {
 		return true
 	}
 	waiting := p.link.Stats().Waiting
-	return waiting > muchWaiting || !p.trusted && waiting > someWaiting || h.now.Sub(p.heard) > quietFor
+	return waiting > muchWaiting || !p.trusted && waiting > someWaiting || h.now.Sub(p.lastReceived) > quietFor
 }
 
 // controlToAll queues a control message for every client that has not left,

@@ -132,7 +132,7 @@ func TestDeaf(t *testing.T) {
 	} {
 		h, p := NewHost(Config{}), waitingPeer(t, tt.waiting)
 		h.now = seconds(tt.stalled)
-		p.heard = h.now.Add(-time.Duration(tt.heard * float64(time.Second)))
+		p.lastReceived = h.now.Add(-time.Duration(tt.heard * float64(time.Second)))
 		got := h.deaf(p)
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%d wait for %v s, heard %v s ago: %q, want %q", tt.waiting, tt.stalled, tt.heard, got, tt.want)
@@ -161,7 +161,7 @@ func TestOutdated(t *testing.T) {
 	} {
 		for _, captured := range []bool{false, true} {
 			h, p := NewHost(Config{Captured: captured}), waitingPeer(t, tt.waiting)
-			h.now, p.heard, p.trusted = start.Add(tt.heard), start, tt.trusted
+			h.now, p.lastReceived, p.trusted = start.Add(tt.heard), start, tt.trusted
 			if got := h.outdated(p); got != (tt.want && !captured) {
 				t.Errorf("%+v, captured %v: got %v", tt, captured, got)
 			}
@@ -184,16 +184,16 @@ func TestDeadline(t *testing.T) {
 		{"has left", peer{phase: Leaving, proved: true}, 140 + 15},
 		{"was turned away", peer{phase: Leaving}, 140 + 2},
 	} {
-		tt.p.born, tt.p.heard, tt.p.left = born, heard, left
+		tt.p.born, tt.p.lastReceived, tt.p.left = born, heard, left
 		if got := tt.p.deadline(&Config{Limits: Limits{}.orDefault()}); !got.Equal(seconds(tt.want)) {
 			t.Errorf("%s: got %v s, want %v s", tt.name, got.Sub(start).Seconds(), tt.want)
 		}
 	}
-	quiet := peer{phase: Loading, proved: true, born: born, heard: seconds(101)} // silence ends before the time to join
+	quiet := peer{phase: Loading, proved: true, born: born, lastReceived: seconds(101)} // silence ends before the time to join
 	if got := quiet.deadline(&Config{Limits: Limits{}.orDefault()}); !got.Equal(seconds(101 + 45)) {
 		t.Errorf("joins in silence: got %v s", got.Sub(start).Seconds())
 	}
-	captured := peer{phase: Playing, proved: true, born: born, heard: heard} // the captured host decides
+	captured := peer{phase: Playing, proved: true, born: born, lastReceived: heard} // the captured host decides
 	if got := captured.deadline(&Config{Captured: true, Limits: Limits{}.orDefault()}); got.Before(heard.AddDate(1, 0, 0)) {
 		t.Errorf("in a capture: got %v s", got.Sub(start).Seconds())
 	}
@@ -205,11 +205,11 @@ func TestLate(t *testing.T) {
 	c := g.join(1001)
 	c.deaf = true
 	p := g.peerAt(c.addr)
-	g.host.Advance(p.heard.Add(arq.SilenceLimit - 1))
+	g.host.Advance(p.lastReceived.Add(arq.SilenceLimit - 1))
 	if g.has(TimedOut, "") {
 		t.Error("given up too early")
 	}
-	g.host.Advance(p.heard.Add(arq.SilenceLimit))
+	g.host.Advance(p.lastReceived.Add(arq.SilenceLimit))
 	if !g.has(TimedOut, "it was silent for too long") {
 		t.Errorf("events %q", g.events)
 	}
@@ -505,7 +505,7 @@ func TestScarceSlots(t *testing.T) {
 		h.now = now
 		add := func(addr netip.AddrPort, phase Phase, moved time.Time) *peer {
 			slot := h.freeSlot(&peer{})
-			p := &peer{addr: addr, id: uint8(slot + 2), phase: phase, proved: true, slot: slot, moved: moved, heard: now, born: now, link: arq.New(1, arq.Limits{})}
+			p := &peer{addr: addr, id: uint8(slot + 2), phase: phase, proved: true, slot: slot, moved: moved, lastReceived: now, born: now, link: arq.New(1, arq.Limits{})}
 			h.slots[slot], h.peers, h.ids[p.id] = p, append(h.peers, p), p
 			return p
 		}
@@ -625,7 +625,7 @@ func TestPause(t *testing.T) {
 		g := newGame(t, Config{})
 		c := g.join(1001)
 		p := g.peerAt(c.addr)
-		g.now = p.heard.Add(silent)
+		g.now = p.lastReceived.Add(silent)
 		g.raw(c.addr, stockConnect(77))
 		if got := !p.pause.IsZero(); got != want || got && !p.pause.Equal(g.now.Add(pauseAtMost)) {
 			t.Errorf("silent for %v: pauses until %v", silent, p.pause)
