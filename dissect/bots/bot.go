@@ -50,15 +50,15 @@ type bot struct {
 	openBC bool // dialect of the next session
 	steps  func() (Step, bool)
 
-	state   state
-	since   time.Time // when the state began
-	settled time.Time // when the host had last acknowledged all that the bot sent
-	until   time.Time // when the next step may begin
-	again   time.Time // while offline: when it joins again after its removal, zero for never. While leaving: when it repeats its leave.
-	done    bool      // it has no more steps
-	client  *relay.Client
-	local   netip.AddrPort
-	heard   time.Time // time of the host's last datagram
+	state        state
+	since        time.Time // when the state began
+	settled      time.Time // when the host had last acknowledged all that the bot sent
+	until        time.Time // when the next step may begin
+	again        time.Time // while offline: when it joins again after its removal, zero for never. While leaving: when it repeats its leave.
+	done         bool      // it has no more steps
+	client       *relay.Client
+	local        netip.AddrPort
+	lastReceived time.Time // time of the host's last datagram
 
 	craft   *craft
 	flown   int                       // number of ships in this session
@@ -90,7 +90,7 @@ func (b *bot) connects(now time.Time) error {
 		Nonce:  uint32(chance.Bits(o.Seed, uint64(b.index), 'n', uint64(serial)))>>1 + 1,
 		OpenBC: b.openBC, Answer: o.answer, Enter: true, Ask: true, Deliver: b.deliver,
 	})
-	b.streams, b.targets, b.flown, b.heard = map[wire.ObjectID]*stream{}, [wire.Slots]wire.ObjectID{}, 0, now
+	b.streams, b.targets, b.flown, b.lastReceived = map[wire.ObjectID]*stream{}, [wire.Slots]wire.ObjectID{}, 0, now
 	b.client.Connect(now, nil)
 	b.enter(joining, now)
 	return nil
@@ -160,7 +160,7 @@ func (b *bot) watches(now time.Time) {
 	case b.state == joining && (gone || now.Sub(b.since) > joinsWithin):
 		b.counts.JoinsFailed++
 		b.puts(now, gone)
-	case b.state == playing && (gone || now.Sub(b.heard) > lostAfter):
+	case b.state == playing && (gone || now.Sub(b.lastReceived) > lostAfter):
 		b.counts.PutOut++
 		b.puts(now, gone)
 	case b.state == leaving && (b.client.Idle() && !b.client.OpenBC || now.Sub(b.since) > leavesWithin):
@@ -269,7 +269,7 @@ func (b *bot) deliver(now time.Time, m *relay.Message) {
 	case msg.OpChat, msg.OpObjectCreateTeam, msg.OpDestroyObject:
 		switch t := b.run.decoder.Read(msg.Catalog().Lookup(op), m.Body, decode.Undecided, nil).Message.(type) {
 		case *msg.Chat:
-			b.run.hears(now, b, string(t.Text))
+			b.run.lineReceived(now, b, string(t.Text))
 		case *msg.ObjectCreateTeam:
 			b.meets(t.ID)
 		case *msg.ObjectCreateOpenBC:

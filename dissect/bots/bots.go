@@ -53,20 +53,20 @@ const (
 
 // A run is a game of bots.
 type run struct {
-	d       suite.Driver
-	o       Options
-	began   time.Time
-	bots    []*bot
-	byLocal map[netip.AddrPort]*bot
-	ships   map[wire.ObjectID]*craft // ships that bots fly, or have flown
-	missing []Missing
-	lines   []line // chat that bots may still receive
-	decoder *decode.Decoder
-	serial  int // number of the next session
-	heard   bool
-	ending  bool
-	stopped bool
-	felt    felt
+	d        suite.Driver
+	o        Options
+	began    time.Time
+	bots     []*bot
+	byLocal  map[netip.AddrPort]*bot
+	ships    map[wire.ObjectID]*craft // ships that bots fly, or have flown
+	missing  []Missing
+	lines    []line // chat that bots may still receive
+	decoder  *decode.Decoder
+	serial   int  // number of the next session
+	answered bool // the host has sent a datagram
+	ending   bool
+	stopped  bool
+	felt     felt
 }
 
 // Run lets bots play on the driver's host.
@@ -132,7 +132,7 @@ func (r *run) play() error {
 		if r.stopped || done || !now.Before(until) {
 			return nil
 		}
-		if !r.heard && now.Sub(r.began) > answersWithin {
+		if !r.answered && now.Sub(r.began) > answersWithin {
 			if err := r.d.Refused(); err != nil {
 				return fmt.Errorf("%v %w (%w)", r.d.Host(), ErrSilent, err)
 			}
@@ -163,7 +163,7 @@ func (r *run) turn() error {
 			return nil
 		}
 		if b := r.byLocal[a.To]; b != nil {
-			r.heard, b.heard = true, a.At
+			r.answered, b.lastReceived = true, a.At
 			b.client.Receive(a.At, a.Datagram)
 		}
 		if r.d.Now().Sub(now) > 2*looks { // more arrives than can be handled at once

@@ -469,13 +469,13 @@ func TestMissingLines(t *testing.T) {
 		now := began.Add(time.Duration(seconds * float64(time.Second)))
 		kirk.counts.Lines++
 		r.says(now, kirk, text)
-		r.hears(now, kirk, text)
+		r.lineReceived(now, kirk, text)
 		return now
 	}
-	r.hears(say(1, "aye"), spock, "aye")
+	r.lineReceived(say(1, "aye"), spock, "aye")
 	sulu.state = offline
 	say(2, "lost")
-	r.hears(say(3, "aye"), spock, "aye")
+	r.lineReceived(say(3, "aye"), spock, "aye")
 	spock.since, sulu.state = began.Add(4*time.Second), playing
 	say(4, "last")
 	kirk.settled = began.Add(3500 * time.Millisecond)

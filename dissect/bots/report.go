@@ -229,9 +229,9 @@ func (r *run) abandons(b *bot) {
 	}
 }
 
-// hears records that a bot receives a line. If several have the same text, it
+// lineReceived records that a bot receives a line. If several have the same text, it
 // is the first one that the bot has not received.
-func (r *run) hears(now time.Time, b *bot, text string) {
+func (r *run) lineReceived(now time.Time, b *bot, text string) {
 	bit := uint32(1) << (b.index - 1)
 	for i := range r.lines {
 		l := &r.lines[i]
