@@ -7,44 +7,45 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// The messages of one client and their copies to another client are aligned in
-// the order of their numbers, at the least cost. A number that is not in the
-// recording can stand for any message, on both sides. The host is blamed only
-// for messages that then have no counterpart.
+// A host passes on the messages of each client. One client's messages are
+// aligned with their copies to another client in the order of their sequence
+// numbers, at the least cost. A number that the recording lacks can stand for
+// any message, on both sides. The host is blamed only for messages that then
+// have no counterpart.
 
-// An element is a message of a client, a message to another client, or a number
-// of theirs that is not in the capture.
+// An element is an entry of a list that is aligned: a client's message, a
+// message to another client, or a number that the capture lacks.
 type element struct {
-	src    *source // source of a client's message, or of a copy that was taken for one
-	x      *expect // expectation of a client's message whose copy is left over
-	g      *got    // message to a client that is left over
-	at     int     // its index among all of them
+	src    *source // the client's message, or the message of which this is taken for a copy
+	x      *expect // expected copy of the client's message, if the copy has not come
+	g      *got    // captured message to the client, if it has no cause
+	at     int     // index in the author's messages, or in the messages to the client
 	number int64
 	key    uint64
-	wild   bool // the capture does not have it
-	free   bool // it does not need a counterpart
-	pair   int  // index of its counterpart in the other list, or -1 if it has none
+	wild   bool // the capture lacks the number
+	free   bool // the element needs no counterpart
+	pair   int  // index of the counterpart in the other list, or -1
 }
 
 // Limits of an alignment.
 const (
 	maxWild    = 160     // consecutive numbers that are not in the capture
 	maxCells   = 1 << 22 // pairs of elements that are compared
-	mostTies   = 64      // pairs to doubt on each side of a fault
-	fewTies    = 4       // pairs that must lie on each side of a fault, if those farther away are unknown
-	mostDoubts = 24      // failed doubts, for the messages of one client to another
+	mostTies   = 64      // pairs that are reconsidered on each side of a fault
+	fewTies    = 4       // pairs required on each side of a fault, if pairs farther away are unknown
+	mostDoubts = 24      // failed attempts to improve the alignment of two lists
 )
 
-// A stray is a message to a client without a cause.
+// A stray is a captured message to a client for which no cause was found.
 type stray struct {
 	got    *got
-	at     int // its place in the line
+	at     int // index in the messages to the client
 	free   bool
 	author *Client            // nil if unknown
 	causes func(*Client) bool // reports whether it may come from a client
 }
 
-// An own is the data for aligning one author's messages with their copies.
+// An own has what aligning one author's messages with their copies needs.
 type own struct {
 	at   []int // places of the copies
 	last int64 // number of the last message
@@ -135,7 +136,8 @@ func (c *comparer) copies(d *destination, author *Client, places []int, strays [
 	return list
 }
 
-// widen adds the numbers between two places that the capture lacks to elements.
+// widen adds an element for each number between two places that the capture
+// lacks.
 func widen(list []element, from, till, end int, number func(i int) int64) (wide []element) {
 	for i := from + 1; i <= min(till, end-1); i++ {
 		if i > 0 {
@@ -171,7 +173,7 @@ func pairs[K comparable](xs, ys []element, key func(*element) (K, bool)) []align
 }
 
 // alignWith aligns the copies to a client with the messages of one author,
-// where any are left over or out of order.
+// where messages are left over or out of order.
 func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	l, said := d.line[1], author.said
 	kept := pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil })
@@ -189,14 +191,14 @@ type rows struct {
 	kept   []align.Pair
 	number [2]func(i int) int64 // returns the number at place i, also for places that are not in the lists
 	size   align.Pair           // number of places
-	inner  bool                 // ignore what is before the first pair and after the last one
+	inner  bool                 // align only the part between the first pair and the last
 	differ func(xs, ys []element) bool
 	take   func(alignment)
 }
 
 // alignAll aligns the lists where they differ. A pair may consist of two
-// different messages with the same bytes. Where the lists do not fit, pairs are
-// doubted.
+// different messages with the same bytes. Where the lists do not fit, the pairs
+// around that part are reconsidered.
 func (c *comparer) alignAll(r *rows) {
 	low, high, attemptsLeft := 0, len(r.kept), mostDoubts
 	if r.inner {
@@ -223,8 +225,9 @@ func (c *comparer) alignAll(r *rows) {
 	}
 }
 
-// doubted adds a part. If it does not fit, it doubts the pairs around it,
-// including those of the parts before it.
+// doubted appends an alignment to the parts. While the alignment costs too
+// much, doubted tries wider ones, which give up the pairs around it and replace
+// earlier parts that they overlap.
 func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsLeft *int) []alignment {
 	low, high, most := 0, len(r.kept), mostTies
 	if r.inner {
@@ -244,17 +247,17 @@ func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsL
 		*attemptsLeft--
 	}
 	if r.inner && best.cost >= align.CostSingle && (*attemptsLeft <= 0 || first < fewTies || last > high-fewTies) {
-		best.known = false // too few pairs around it confirm it
+		best.known = false // too few pairs around the part confirm it
 	}
 	return append(parts, best)
 }
 
-// An alignment has the pairs of two lists between two of the kept pairs.
+// An alignment pairs the elements of two lists between two of the kept pairs.
 type alignment struct {
 	xs, ys     []element
 	cost       int32
-	known      bool // the pairs are known, since the lists are not too long
-	from, till int  // indices in the list of pairs. Indices outside it stand for the ends.
+	known      bool // false if the lists are too long to be aligned, or too few pairs confirm the alignment
+	from, till int  // indices of the kept pairs at both ends. An index outside the list stands for the end of the lists.
 }
 
 // end returns the place of a pair in both lists, or the place of an end.
@@ -268,7 +271,8 @@ func (r *rows) end(k int) align.Pair {
 	return r.kept[k]
 }
 
-// alignBetween aligns the parts of two lists that lie between two of their pairs.
+// alignBetween aligns the parts of two lists that lie between two of their
+// pairs.
 func (c *comparer) alignBetween(r *rows, from, till int) alignment {
 	begin, end := r.end(from), r.end(till)
 	first, last := align.Pair{X: -1, Y: -1}, r.size
@@ -289,7 +293,8 @@ func (c *comparer) alignBetween(r *rows, from, till int) alignment {
 	return y
 }
 
-// uniqueIn returns whether a key occurs exactly once on each side.
+// uniqueIn returns a function that reports whether a key occurs exactly once in
+// each list.
 func uniqueIn(xs, ys []element) func(key uint64) bool {
 	const side = 1 << 16
 	seen := make(map[uint64]int, len(xs))
@@ -320,8 +325,9 @@ func (c *comparer) take(d *destination, y alignment) {
 	}
 }
 
-// alignLists aligns two lists at the least cost. What is before or after an open end
-// is unknown.
+// alignLists aligns two lists at the least cost. The arguments begins and ends
+// tell whether the lists reach the first and the last message, beyond which the
+// capture may lack messages.
 func (c *comparer) alignLists(xs, ys []element, begins, ends bool) alignment {
 	cells := len(xs) * len(ys)
 	if cells > maxCells || cells > c.work.allowed-c.work.done {
@@ -378,7 +384,7 @@ func (c *comparer) applyPairs(d *destination, xs, ys []element) {
 		}
 		d.line[1].caused(ys[e.pair].number, e.src, true)
 		e.src.spots = append(e.src.spots, spot{to: d, class: 1, number: ys[e.pair].number})
-		if g := ys[e.pair].g; g != nil { // it was left over, and so was its original
+		if g := ys[e.pair].g; g != nil { // the copy was left over, and so was its original
 			if list := spare[e.key]; len(list) > 0 && !g.done {
 				spare[e.key] = list[1:]
 				list[0].src = e.src
@@ -393,8 +399,8 @@ func (c *comparer) applyPairs(d *destination, xs, ys []element) {
 // paired reports whether an element has a counterpart that is in the capture.
 func (e *element) paired(others []element) bool { return e.pair >= 0 && !others[e.pair].wild }
 
-// settleExpects gives the leftover expected messages the causes whose copies did
-// not come.
+// settleExpects gives the leftover expected messages the causes whose copies
+// did not come.
 func settleExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64][]*source) {
 	for i := range xs {
 		e := &xs[i]
@@ -412,9 +418,9 @@ func settleExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint6
 	}
 }
 
-// settleGots handles the leftover messages of the capture. One that now has a
-// counterpart replaces another one with the same bytes that has lost its
-// counterpart.
+// settleGots handles the captured messages that are left over. If one message
+// has lost its counterpart, and another with the same bytes has found one, the
+// difference is reported at the place of the former.
 func (d *destination) settleGots(xs, ys []element) {
 	found := map[uint64][]*got{}
 	for j := range ys {
@@ -428,7 +434,7 @@ func (d *destination) settleGots(xs, ys []element) {
 			continue
 		}
 		g := e.g
-		if g == nil { // another one with the same bytes is left over
+		if g == nil { // another message with the same bytes is left over
 			frame := d.line[1].caused(e.number, nil, false)
 			d.doubt(e.key)
 			if list := found[e.key]; len(list) > 0 {
@@ -454,7 +460,7 @@ func (c *comparer) repair(d *destination, x *expect, g *got) {
 	x.src.spots = x.src.spots[:n]
 }
 
-// leave drops the place of the copy to a client.
+// leave forgets which message to a client is the copy of s.
 func (s *source) leave(d *destination) {
 	s.spots = slices.DeleteFunc(s.spots, func(p spot) bool {
 		if p.to == d && p.class == 1 {
@@ -468,7 +474,7 @@ func (s *source) leave(d *destination) {
 	})
 }
 
-// at returns the cause of an element, or nil if there is none.
+// at returns the source of an element, or nil if the index is negative.
 func at(list []element, i int) *source {
 	if i < 0 {
 		return nil

@@ -67,8 +67,8 @@ func (b *bodies) write(op decode.Opcode, m decode.Message) []byte {
 	return body
 }
 
-// comparable appends a game message without the fields in which equal hosts
-// differ.
+// comparable appends a game message without the fields that may differ between
+// equal hosts.
 func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
 	spec := b.catalog.Lookup(decode.Opcode(body[0]))
 	if spec == nil || len(spec.HostFields) == 0 {
@@ -159,8 +159,8 @@ func (b *bodies) subject(dst, body []byte) []byte {
 	return dst
 }
 
-// shows returns a function that shows a message to a visitor, or nil if there
-// is no message.
+// shows returns a function that shows a message to a visitor, or nil if the
+// body is nil.
 func (b *bodies) shows(typ transport.Type, body []byte) func(decode.Visitor) {
 	if body == nil {
 		return nil

@@ -6,12 +6,11 @@ type budget struct{ hosts int }
 // of returns each host's part of a limit.
 func (b *budget) of(limit int) int { return limit / max(b.hosts, 1) }
 
-// The steps that the search for histories may take: for each message that was
-// played, and for a capture with few messages.
+// Limits and costs of the search for histories, in steps.
 const (
-	stepsEach  = 1 << 10
-	stepsFirst = 1 << 23
-	stepsFar   = 4 // steps for looking at one message among many in memory
+	stepsEach  = 1 << 10 // allowed for each message that was played
+	stepsFirst = 1 << 23 // allowed in addition, for captures with few messages
+	stepsFar   = 4       // cost of looking at a waiting message, which is rarely in the processor's cache
 )
 
 // A work counts the steps of the search for histories. They are limited in

@@ -28,11 +28,11 @@ type Client struct {
 	gone      bool
 	removed   bool      // the host removed it
 	cut       bool      // the capture truncated a datagram to it
-	admitted  bool      // the host has let it in
+	admitted  bool      // the host has admitted the client
 	given     uint8     // id in the host's accept
-	spoke     bool      // it has used that id
+	spoke     bool      // the client has used that id
 	ready     bool      // its ClientReady has been played
-	entered   time.Time // when it was let in, or reported that it is ready
+	entered   time.Time // when the client was admitted, or reported that it is ready
 	playing   bool      // it counts as in the game: it is ready, or was adopted
 	asked     int       // number of ChecksumRequests to it
 	settled   bool      // it received its Settings
@@ -43,7 +43,7 @@ type Client struct {
 	objects   []wire.ObjectID
 	restored  []wire.ObjectID // objects whose creations were made up
 
-	streams   [2]stream // streams of the host's messages to it, and of its own
+	streams   [2]stream // numbered messages of the host and of the client, by class
 	shown     int       // frame of its latest message that the host acknowledged
 	spokeAt   int       // frame of its latest datagram
 	dismissed moment    // when the host told others that it has left
@@ -51,15 +51,15 @@ type Client struct {
 	turns     [2]turns
 	leave     *Event // its leave, as long as the host has not acted on it
 	quit      int    // frame of the leave
-	ended     int    // frame in which it was gone
+	ended     int    // frame in which the client was gone
 	receipts  [2]*receipts
 	sent      [2]holes // gaps in its messages
 	got       [2]holes // gaps in the host's messages to it
 
 	seen         time.Time // time of its last datagram
-	lastFromHost moment    // last datagram of the host to it
-	taken        moment    // last acknowledgement of one of its messages
-	spoken       moment    // its last message
+	lastFromHost moment    // when the host last sent it a datagram
+	taken        moment    // when the host last acknowledged one of its messages
+	spoken       moment    // when it last sent a numbered message
 	after        int       // number of its numbered messages since taken
 
 	to     *destination     // the host's messages to it, nil before the first
@@ -82,8 +82,7 @@ func (m moment) since(o moment) time.Duration {
 	return packet.Sum(m.time.Sub(o.time), m.skipped-o.skipped)
 }
 
-// bit returns the bit of the client's slot among the slots that a message
-// names, or 0 if it is unknown.
+// bit returns the client's bit in a set of slots, or 0 if its slot is unknown.
 func (c *Client) bit() uint16 {
 	if c.Slot < 0 || c.Slot >= wire.Slots {
 		return 0

@@ -32,7 +32,7 @@ type source struct {
 	receipt *receipt
 	number  int64         // number of an input, or -1 if it has none
 	spots   []spot        // places of the messages that it caused
-	index   int32         // index among the inputs of the models
+	index   int32         // index of the input, counted from the start of the capture
 	matched int32         // number of copies that came
 	object  wire.ObjectID // object that it creates or requests
 	kind    Kind
@@ -47,7 +47,7 @@ type source struct {
 	kept    bool // something refers to it
 }
 
-// A spot is the place of a message of the host among the numbered ones.
+// A spot is the place of one of the host's numbered messages.
 type spot struct {
 	to     *destination
 	number int64
@@ -64,7 +64,7 @@ type expect struct {
 	src     *source
 	body    []byte
 	alt     *expect      // the other model's message that replaces it
-	rule    *decode.Rule // rule of a host that protects its players, because of which the message comes changed or not at all
+	rule    *decode.Rule // rule by which a host that protects its players changes or drops the message
 	changed uint64       // key of the changed message, 0 if it does not come
 	subject uint64
 	why     string // reason why it is not required
@@ -74,9 +74,9 @@ type expect struct {
 	op       decode.Opcode
 	reliable bool
 	priority bool
-	replica  bool // the creation of an object that the host describes in its current state
+	replica  bool // the host creates an object because of the receiver's own message, in the state that the host knows
 	done     bool
-	told     int // number of datagrams to the client when it was expected
+	told     int // number of datagrams that the client had been sent when the message became expected
 }
 
 // copied reports whether the expected message is a copy of its cause.
@@ -118,20 +118,20 @@ func (g *got) keep() *got {
 	return &kept
 }
 
-// Limits, for all clients together, of the messages that wait for their
-// counterpart and of those whose places are remembered.
+// Limits for all clients together: messages that wait for their counterpart,
+// and messages whose places are remembered.
 const (
 	maxPending      = 1 << 15
 	maxPendingBytes = 16 << 20
 	maxPlaces       = 3 << 17
 	maxInputs       = 1 << 13
 	maxDestinations = 2 * maxClients
-	sourcePlaces    = 4 // so many places take as much memory as a client's message
+	sourcePlaces    = 4 // a client's message takes as much memory as this number of places
 )
 
-// A comparer compares the messages of the models with those of the captured
-// host. It pairs messages with the same bytes at once. What is left over is
-// judged at the end, when the numbers of all messages are known.
+// A comparer compares the models' messages with the captured host's. It pairs
+// messages with the same bytes at once. It judges the others at the end, when
+// the numbers of all messages are known.
 type comparer struct {
 	judge      model // model that decides
 	models     model // models that exist
@@ -147,7 +147,7 @@ type comparer struct {
 	step       []*expect // expected messages because of the current input
 	evict      int
 	load       load // all messages that wait
-	room       int  // number of messages that may wait until finished ones are dropped
+	room       int  // when more messages wait, finished ones are dropped
 	places     int  // number of numbered messages that are remembered
 	inputs     inputs
 	returns    [256]bool // opcodes of messages that are sent back to their authors
@@ -156,11 +156,11 @@ type comparer struct {
 	simulates  bool // the host sends its own updates that move ships
 	work       work
 	changes    int32                       // number of changes to the causes of messages
-	bound      bound                       // the last one found
-	blamed     map[blame]bool              // messages of which differences tell
+	bound      bound                       // latest answer of the method bounds
+	blamed     map[blame]bool              // messages that a reported difference is about
 	ended      bool                        // all messages have come
 	sayers     map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
-	passed     [2][]element                // memory of lookAcross
+	passed     [2][]element                // buffers that lookAcross reuses
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
@@ -170,8 +170,8 @@ func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer
 // A destination has the messages to one client.
 type destination struct {
 	client   *Client
-	expects  []*expect // those that have not come, in the order of their causes
-	gots     []*got    // those without a cause so far
+	expects  []*expect // expected messages that have not come, in the order of their causes
+	gots     []*got    // captured messages without a cause so far
 	byKey    keyed
 	names    map[uint64]bool   // NameChanges that it should have received, or has received
 	newest   int32             // index of the latest input with a message that came
@@ -181,7 +181,7 @@ type destination struct {
 	left     [2]map[int64]*got // numbered messages without a cause, while they are judged
 	work     *work
 	views    map[*destination]*view
-	judged   map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed
+	judged   map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed already
 }
 
 func (c *comparer) dest(client *Client) *destination {
@@ -193,8 +193,8 @@ func (c *comparer) dest(client *Client) *destination {
 	return client.to
 }
 
-// forget makes room for another destination. It judges the leftover messages of
-// the first client that is gone, and drops its messages.
+// forget makes room for another destination. It judges the leftover messages to
+// the first client that is gone, and drops them.
 func (c *comparer) forget() {
 	i := slices.IndexFunc(c.order, func(d *destination) bool { return d.client.gone })
 	if i < 0 || len(c.order) < c.t.budget.of(maxDestinations) {
@@ -222,8 +222,8 @@ func (d *destination) newName(key uint64, r *result.Reached) bool {
 	return true
 }
 
-// inputs are the latest messages of clients, by the keys of their copies.
-// Messages are added to the first map. The second has the older ones.
+// inputs are the clients' latest messages, by the keys of their copies. New
+// messages go into the first map. When that is full, it becomes the second one.
 type inputs [2]map[uint64]*source
 
 func (in *inputs) add(key uint64, s *source, most int) {
@@ -256,7 +256,7 @@ func (c *comparer) own(g *got) *source {
 func (c *comparer) normal(dst []byte, typ transport.Type, body []byte) []byte {
 	switch {
 	case typ == transport.Connect:
-		return dst // without the id
+		return dst // the id does not count
 	case typ != transport.Standard || len(body) == 0:
 		return append(dst, body...)
 	}
@@ -338,8 +338,8 @@ func (c *comparer) expected(by model, s *sent) {
 }
 
 // renumbered returns the body of a message that a model sent, with the captured
-// host's ids. If the capture lacks one of these, it also returns the reason why
-// the message need not come.
+// host's ids. If the capture lacks such an id, it also returns why the host is
+// not blamed if the message is missing.
 func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
 	switch {
 	case s.Type == transport.Standard && s.op == msg.OpPlayerAnnounce:
@@ -367,7 +367,7 @@ func (s *sent) renumber(id *uint8) (known bool) {
 	return true
 }
 
-// settle adds the models' messages for one input to the expected ones.
+// settle adds the models' messages for one input to the expected messages.
 func (c *comparer) settle() {
 	step := c.step
 	c.step = c.step[:0]
@@ -421,7 +421,8 @@ func alternate(step []*expect) {
 	}
 }
 
-// spared returns the reason in its cause why a message need not come, or "".
+// spared returns why the cause of a message does not oblige the host to send
+// it, or "" if it does.
 func (x *expect) spared() string {
 	switch {
 	case x.src.madeUp:
@@ -435,7 +436,8 @@ func (x *expect) spared() string {
 	return ""
 }
 
-// await pairs an expected message with one that came before, or lets it wait.
+// await pairs an expected message with a captured one that came earlier. If
+// there is none, the message waits.
 func (c *comparer) await(d *destination, x *expect) {
 	for _, key := range x.keys() {
 		if g := d.firstGot(key, x); g != nil {
@@ -451,7 +453,7 @@ func (c *comparer) await(d *destination, x *expect) {
 	c.load.add(len(x.body))
 }
 
-// say adds a client's message to the numbered ones.
+// say records a client's message in the order of its number.
 func (c *comparer) say(src *source) {
 	if src == nil || src.kind != Input || src.number < 0 || src.typ != transport.Standard {
 		return
@@ -464,7 +466,7 @@ func (c *comparer) say(src *source) {
 	c.places += sourcePlaces
 }
 
-// place adds a message of the host to the numbered ones.
+// place records a message of the host in the order of its number.
 func (c *comparer) place(d *destination, g *got) {
 	if g.Number < 0 {
 		return
@@ -525,8 +527,9 @@ func (c *comparer) awaits(e *Event) bool {
 	return c.choose(c.dest(e.Client), &g) != nil
 }
 
-// choose returns the expected message that matches a captured one. It is the
-// first that keeps its author's order of numbers.
+// choose returns the first expected message that matches a captured one and
+// keeps its author's order of numbers. It prefers messages that the host has to
+// send.
 func (c *comparer) choose(d *destination, g *got) *expect {
 	s := d.byKey.slots[g.key]
 	if s == nil {
@@ -715,8 +718,8 @@ func (c *comparer) close(x *expect, g *got) {
 	}
 }
 
-// relieve enforces the limits of what waits. It drops finished messages, and
-// then judges those that have waited longest.
+// relieve enforces the limits of the waiting messages. It drops finished
+// messages, and then judges those that have waited longest.
 func (c *comparer) relieve() {
 	b := c.t.budget
 	if c.load.messages <= c.room && !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
@@ -765,7 +768,7 @@ func (l *load) add(size int) { l.messages++; l.bytes += size }
 // beyond reports whether there are more messages, or more bytes in them.
 func (l *load) beyond(messages, bytes int) bool { return l.messages > messages || l.bytes > bytes }
 
-// finish judges all that is left.
+// finish judges all messages that still wait.
 func (c *comparer) finish(lossy bool) {
 	c.rates.lossy = lossy || c.t.lossy()
 	markAmbiguous := func() {

@@ -12,7 +12,7 @@ import (
 // allows for the objects of all players, when a client asks for them.
 const maxDepartures = relay.MaxPlayers * maxObjects
 
-// whySpare is the reason why a host need not send an object.
+// whySpare is the reason why a host may omit the creation of an object.
 const whySpare = "a creation in another player's range took its place, unless the host refuses those"
 
 // depart records a departure of the model.

@@ -104,8 +104,8 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	c.missing(x)
 }
 
-// excused returns the reason why a message need not have come, or "" if no
-// history explains its absence.
+// excused returns the reason why the host is not blamed for a missing message,
+// or "" if no history explains its absence.
 func (c *comparer) excused(d *destination, x *expect) string {
 	s := x.src
 	switch {
@@ -193,8 +193,8 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 	return lo, hi
 }
 
-// between returns the numbers of the messages to a client because of what its
-// author had sent before and afterwards.
+// between returns the numbers of the messages to a client because of what the
+// same author sent before and afterwards.
 func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
 	list := s.client.said
@@ -340,7 +340,7 @@ func (c *comparer) crosses(d *destination, s *source) bool {
 	return in != nil || out != nil || d.client.gone
 }
 
-// before reports whether a client was told of an input before another one.
+// before reports whether any client was told of s before it was told of o.
 func (s *source) before(o *source) bool {
 	return slices.ContainsFunc(s.spots, func(p spot) bool {
 		n, _, ok := o.spotAt(p.to, int(p.class))
@@ -371,14 +371,14 @@ func (l line) aliased(number int64, key uint64) bool {
 	return false
 }
 
-// answers reports whether a message would be one of the answers to a client's
-// message if that client had caused it.
+// answers reports whether a message would be one of the answers to client a's
+// message, if that client had caused it.
 func (c *comparer) answers(d *destination, g *got, a *Client) bool {
 	return a == d.client && c.t.bodies.specOf(g.Event).Relay != decode.RelayEcho
 }
 
-// lacksCause reports whether the capture may lack a client's message of which this
-// one is a copy or an answer.
+// lacksCause reports whether the capture may lack the client's message that
+// this one copies or answers.
 func (c *comparer) lacksCause(d *destination, g *got) bool {
 	class := classOf(g.Type)
 	if g.Number < 0 { // the rates decide
@@ -390,7 +390,7 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 			continue
 		}
 		lo, hi := d.numbersOf(class, a, g.Number)
-		if c.actsOnArrival() { // it or the one after it may be a retransmission
+		if c.actsOnArrival() { // this message or the next may be a retransmission
 			lo, hi = firstNumber, d.onTime(class, a, g.Number)
 		}
 		switch {
@@ -487,9 +487,9 @@ func (c *comparer) related(x *expect, g *got) bool {
 	return alike(x.body, g.Body) || c.sameLine(x.body, g.Body)
 }
 
-// replaced judges a message that came in place of another one. They may be
-// unrelated if the capture may lack a copy of the expected one and the original
-// of the other.
+// replaced judges a message that came in place of another one. The two may be
+// unrelated if the capture may lack a copy of the expected message and the
+// original of the other.
 func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	row := c.rep.Row(x.typ, x.op)
 	c.close(x, g)
@@ -527,14 +527,15 @@ func (t *timeline) restored(id wire.ObjectID) bool {
 	return slices.ContainsFunc(t.order, func(c *Client) bool { return slices.Contains(c.restored, id) })
 }
 
-// simulated reports whether no host passes such a message on.
+// simulated reports whether a message updates the subsystems of a ship. No host
+// passes such a message on.
 func (g *got) simulated() bool {
 	_, flags, ok := msg.UpdateHead(g.Body)
 	return ok && g.standard() && flags&msg.DirtySubsystems != 0
 }
 
-// disorders judges the copies that come after those of later messages of the
-// same author. A host that acts on messages as they arrive is blamed only if
+// disorders judges the copies that come after copies of the same author's later
+// messages. A host that acts on messages as they arrive is blamed only if
 // another client received the two in the right order, or lacks the first one.
 func (c *comparer) disorders() {
 	for _, d := range c.order {
@@ -555,7 +556,7 @@ func (c *comparer) disorders() {
 	}
 }
 
-// disordered judges a message that comes after one with a later input.
+// disordered judges a copy that comes after the copy of a later message.
 func (c *comparer) disordered(d *destination, i, before int) {
 	p, later := d.line[1][i], d.line[1][before].src
 	s, sure := p.src, c.actsOnArrival() && (c.missedByAnother(d, i) || c.missedByAnother(d, before))
@@ -581,9 +582,8 @@ func (c *comparer) disordered(d *destination, i, before int) {
 // twice reports whether the host may have received the message more than once.
 func (s *source) twice() bool { return s.receipt == nil || s.receipt.twice }
 
-// take reserves a number that the capture lacks for a message of the client of
-// which the host sent copies. It reports whether no other message has the
-// number.
+// take reserves a number that the capture lacks for a client's message whose
+// copies the host sent. It reports whether no other message has the number.
 func (c *Client) take(number int64, key uint64) bool {
 	if c.unseen == nil {
 		c.unseen = map[int64]uint64{}
@@ -601,8 +601,8 @@ func (s *source) uncertain() bool {
 	return s.receipt == nil || s.receipt.twice || !s.receipt.acknowledged()
 }
 
-// crowded reports whether another client came or left while one came. The host
-// may then have admitted them in another order.
+// crowded reports whether another client came or left while a client joined.
+// The host may then have admitted them in another order.
 func (c *comparer) crowded(cl *Client) bool {
 	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		came := o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)

@@ -3,7 +3,7 @@ package conform
 // Limits for the analysis of message numbers.
 const (
 	maxGap   = 1024 // consecutive missing numbers that are counted. If there are more, the number is probably damaged or made up.
-	maxAhead = 64   // numbers before a client's first one, or above the last one that came
+	maxAhead = 64   // numbers that may be missing before a client's first message, or be acknowledged above its latest
 )
 
 // holes counts the missing numbers of one sender's messages of one class, as
@@ -62,7 +62,7 @@ func (h *holes) acknowledged(seq uint16) {
 	if seq < eightBits {
 		ahead = int64(int8(seq - uint16(h.next)))
 	}
-	if h.begun && ahead >= 0 && ahead <= maxAhead { // otherwise it is a late one for a much older message
+	if h.begun && ahead >= 0 && ahead <= maxAhead { // otherwise it acknowledges a much older message
 		h.proven = max(h.proven, h.next+ahead+1)
 	}
 }
@@ -127,7 +127,7 @@ func (r *receipts) sent(number int64, fragment bool, index uint8) *receipt {
 // 8 bits, or nil if there is none.
 func (r *receipts) find(seq uint16) *receipt {
 	i := uint8(seq)                                                  //nolint:gosec // the low byte
-	if r == nil || seq != uint16(r.numbers[i]) && seq >= eightBits { //nolint:gosec // as it is sent
+	if r == nil || seq != uint16(r.numbers[i]) && seq >= eightBits { //nolint:gosec // the wire has 16 bits
 		return nil
 	}
 	return r.of[i]
@@ -146,7 +146,7 @@ func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8, place int
 	got := r.find(seq)
 	switch {
 	case got == nil:
-	case r.newest-r.numbers[uint8(seq)] > eightBits/2 && !got.twice: //nolint:gosec // rather the next one with the same low byte
+	case r.newest-r.numbers[uint8(seq)] > eightBits/2 && !got.twice: //nolint:gosec // more likely the next message with the same low byte
 	case fragment:
 		got.got |= 1 << (index % 64)
 	default:

@@ -100,9 +100,9 @@ const (
 	fewInAll = 8
 )
 
-// apparent returns the hosts that do not exist. They come from a few datagrams
-// in one direction with a damaged port, whose address is otherwise the address
-// of a host with more traffic.
+// apparent returns the hosts that only seem to exist, because the port is
+// damaged in a few datagrams of one direction. Another host with the same IP
+// address has more traffic.
 func (h *Hosts) apparent() (list []*Replay) {
 	for _, r := range h.order {
 		negligible := r.t.fromHosts+r.t.fromClients <= fewInAll && (r.t.fromHosts == 0 || r.t.fromClients == 0)

@@ -15,10 +15,10 @@ import (
 // rounds are the rounds of the checksums, in order.
 var rounds = [...]uint8{0, 1, 2, 3, msg.LastRound}
 
-// roundOf returns the index of a round, or -1 if there is no such round.
+// roundOf returns the index of a round, or -1 if the game has no such round.
 func roundOf(round uint8) int { return bytes.IndexByte(rounds[:], round) }
 
-// admit lets a client in, because the host's messages show that it did.
+// admit records that the host has admitted a client, as its messages show.
 func (t *timeline) admit(c *Client) {
 	if c.admitted {
 		return
@@ -35,10 +35,11 @@ func (t *timeline) admit(c *Client) {
 	t.emit(e)
 }
 
-// renew handles a host that has restarted. It lets a client in with an id that
-// another client has, or after it had answered no client for some time. It
-// therefore does not know the others. It may know those to which it has just
-// sent something, and have removed one without a message.
+// renew notices that the host has restarted. A restarted host gives a client an
+// id that another client has, or it admits a client after it sent nothing to an
+// active client for some time. It does not know the earlier clients, except
+// those to which it has sent something recently. A host that runs on may also
+// have removed the old client without a message.
 func (t *timeline) renew(c *Client) {
 	for _, o := range t.order {
 		if o.leave != nil && o.given == c.given {
@@ -255,8 +256,8 @@ func (t *timeline) causes(e *Event) func(*Client) bool {
 	}
 }
 
-// losses returns the shares of the host's messages and of the clients' messages
-// that the capture lacks.
+// losses counts the host's messages and the clients' messages that the capture
+// lacks.
 func (t *timeline) losses() (out, in loss) {
 	out, in = t.dropped.out, t.dropped.in
 	for _, c := range t.all {
@@ -270,8 +271,8 @@ func (t *timeline) losses() (out, in loss) {
 	return out, in
 }
 
-// losses adds the numbers of messages to and from a client that came, and of
-// those that the capture lacks.
+// losses adds the numbers of messages to and from a client that the capture
+// lacks.
 func (c *Client) losses(out, in *loss) {
 	for k := range c.got {
 		out.add(&c.got[k])

@@ -3,12 +3,12 @@ package conform
 // A keyed has the waiting messages to one client, by key.
 type keyed struct {
 	slots map[uint64]*slot
-	free  []*slot // for reuse, since most messages wait only for a moment
+	free  []*slot // slots to reuse: most messages wait only for a moment
 }
 
-// A slot holds the messages with one key.
+// A slot has the messages with one key.
 type slot struct {
-	expects []*expect // in order. Finished ones are removed from the front.
+	expects []*expect // expected messages, in the order of their causes
 	gots    []*got
 }
 
@@ -34,8 +34,8 @@ func (t *keyed) at(key uint64) *slot {
 	return s
 }
 
-// drop drops finished messages with a key from the front of their lists. It frees
-// the slot if there are no others.
+// drop removes finished messages with a key from the front of their lists. It
+// frees the slot once the lists are empty.
 func (t *keyed) drop(key uint64) {
 	s := t.slots[key]
 	if s == nil {

@@ -16,15 +16,15 @@ import (
 // If one of them lacks a copy although the capture has all numbers there, no
 // history explains it.
 
-// What another client has instead of a message to a client: the place of its
-// copy, or one of these.
+// What another client has as counterpart of a message: the place of its copy,
+// or one of these values.
 const (
-	noCounterpart      int32 = iota - 2 // nothing
+	noCounterpart      int32 = iota - 2 // the client certainly has no copy
 	unknownCounterpart                  // the capture does not show it
 )
 
-// maxNear is how far away another message with the same bytes may be to be
-// taken for one that is left over.
+// maxNear is the maximum distance in places between a leftover message and
+// another one with the same bytes that may be meant instead.
 const maxNear = 16
 
 // A view has what another client received of the messages to a client.
@@ -72,7 +72,7 @@ func (c *comparer) lookAcross(d, o *destination) {
 }
 
 // passedOn appends the numbered messages to a client. Messages that the other
-// client need not have received are free.
+// client may lack are free.
 func (c *comparer) passedOn(list []element, d, o *destination) []element {
 	left := d.leftOver()[1]
 	list = slices.Grow(list, len(d.line[1]))
@@ -85,7 +85,7 @@ func (c *comparer) passedOn(list []element, d, o *destination) []element {
 			e.wild, e.free = true, true
 		case relay != decode.RelayForward && relay != decode.RelayEcho:
 			e.free = true
-		case slices.Contains(c.saidBy(p.key), o.client.Addr): // perhaps as another Client, since it came back
+		case slices.Contains(c.saidBy(p.key), o.client.Addr): // the player may have said it as another Client, before it came back
 			e.free = true
 		case p.copyOf != nil:
 		case e.g != nil:
@@ -116,8 +116,8 @@ func (c *comparer) saidBy(key uint64) []netip.AddrPort {
 }
 
 // doubtful reports whether a message may have another number with the same low
-// eight bits, since acknowledgements show only these. This is the case if the
-// capture has no other message with that number, and the message has no cause
+// eight bits, since acknowledgements show only these bits. The capture must not
+// have another message with that number. In addition, the message has no cause
 // although others received it, or it was not recorded between its neighbours.
 func (c *comparer) doubtful(l line, i int) bool {
 	end := len(l) - 1
@@ -208,10 +208,9 @@ func mostly(xs, ys []element) bool {
 	return 10*wild > len(xs)+len(ys)
 }
 
-// others returns the place of what another client received of a message or
-// instead of it. It returns noCounterpart if as many other clients as received it
-// certainly did not, although they should have if a client's message had caused
-// it.
+// others returns the place of the counterpart that any other client received.
+// It returns noCounterpart if at least as many clients certainly lack the
+// message as have it, although a client's message would have reached them all.
 func (c *comparer) others(d *destination, g *got) int32 {
 	i, ok := d.line[1].index(g.Number)
 	if !ok || !g.standard() || !c.ended {
@@ -223,9 +222,9 @@ func (c *comparer) others(d *destination, g *got) int32 {
 	return c.anyCounterpart(d, i)
 }
 
-// without returns the clients that certainly did not receive a message, or one
-// near it with the same bytes, and the number of those that did. If these are
-// not more, it counts as judged.
+// without returns the clients that certainly lack a message, or a message near
+// it with the same bytes, and the number of clients that have it. If at least
+// as many lack it as have it, the messages count as judged.
 func (c *comparer) without(d *destination, i int) (lack []*destination, have int) {
 	var places []int32
 	have = 1
@@ -258,7 +257,8 @@ func (c *comparer) without(d *destination, i int) (lack []*destination, have int
 }
 
 // uneven judges the copies that some players received and others certainly did
-// not, in the same place. The fewer ones differ.
+// not, at the same place. The host is blamed for what it sent the smaller
+// group.
 func (c *comparer) uneven() {
 	for _, d := range c.order {
 		for i := range d.line[1] {
@@ -287,7 +287,8 @@ func (c *comparer) uneven() {
 	}
 }
 
-// anyCounterpart returns the place of what any other client received of a message.
+// anyCounterpart returns the place of the counterpart that any other client
+// received.
 func (c *comparer) anyCounterpart(d *destination, i int) (counterpart int32) {
 	counterpart = unknownCounterpart
 	for _, o := range c.order {
@@ -304,13 +305,13 @@ func (c *comparer) shared(d *destination, g *got) bool {
 	return ok && c.ended && g.standard() && c.anyCounterpart(d, i) >= 0
 }
 
-// missedByAnother reports whether another client certainly did not receive a message, at
-// its place.
+// missedByAnother reports whether another client certainly did not receive a
+// message at its place.
 func (c *comparer) missedByAnother(d *destination, i int) bool {
 	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).counterparts[i] == noCounterpart })
 }
 
-// disputed reports whether what another client received of a message has
+// disputed reports whether the counterpart that another client received has
 // another cause.
 func (c *comparer) disputed(d *destination, i int) bool {
 	return slices.ContainsFunc(c.order, func(o *destination) bool {
@@ -322,8 +323,8 @@ func (c *comparer) disputed(d *destination, i int) bool {
 	})
 }
 
-// lacking reports whether a client certainly lacks the copy of a message of
-// which another client received one.
+// lacking reports whether a client certainly lacks its copy of a message,
+// although another client received one.
 func (c *comparer) lacking(d *destination, x *expect) bool {
 	return x.copied() && classOf(x.typ) == 1 && c.ended && slices.ContainsFunc(x.src.spots, func(p spot) bool {
 		i, ok := p.to.line[1].index(p.number)

@@ -20,12 +20,12 @@ type place struct {
 	number    int64
 	key       uint64
 	src       *source // its cause, nil if unknown
-	copyOf    *source // the latest message of which it was taken for a copy
+	copyOf    *source // the client's message of which this was last taken for a copy
 	frame     int32
 	op        decode.Opcode
 	copied    bool // it is a copy of its cause
-	torn      bool // another message has the number, too
-	ambiguous bool // it may be another message with the same bytes, since one did not come, or came too often
+	torn      bool // another message also has the number
+	ambiguous bool // it may be another message with the same bytes, since one is missing or left over
 }
 
 // A line has the messages to a client with numbers of one class, in the order
@@ -79,7 +79,8 @@ func (l line) caused(number int64, src *source, copied bool) (frame int) {
 const maxLooked = 1 << 10
 
 // seek returns the first index from i on, upwards or downwards, for which f is
-// true. It returns -1 if there is none below n, or none near.
+// true. It returns -1 if f is false for all indices below n, or for the nearest
+// maxLooked.
 func (w *work) seek(i, by, n int, f func(k int) bool) int {
 	for left := maxLooked; left > 0 && 0 <= i && i < n && !w.over(); left-- {
 		if w.spend(1); f(i) {
@@ -176,8 +177,8 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 	return out
 }
 
-// count returns how many messages with a key have a number between lo and hi,
-// without those caused by other authors.
+// count returns how many messages with a key have a number between lo and hi.
+// If an author is given, messages that other authors caused do not count.
 func (d *destination) count(class int, key uint64, lo, hi int64, author *Client) (n int) {
 	l := d.line[class]
 	i := atNumber(l, lo+1)
@@ -190,8 +191,8 @@ func (d *destination) count(class int, key uint64, lo, hi int64, author *Client)
 	return n
 }
 
-// placesCertain reports whether the places of the messages to the client that an input
-// caused are certain.
+// placesCertain reports whether the places of the messages to the client that
+// an input caused are certain.
 func (d *destination) placesCertain(s *source, class int) bool {
 	d.work.spend(len(s.spots))
 	l := d.line[class]
@@ -232,8 +233,8 @@ func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool
 	return false
 }
 
-// markAmbiguous marks the messages that may be others with the same bytes, because one
-// of these is left over.
+// markAmbiguous marks the messages that may be others with the same bytes,
+// because a message with these bytes is left over.
 func (d *destination) markAmbiguous() {
 	left := maps.Clone(d.doubtful)
 	if left == nil {

@@ -73,7 +73,7 @@ func (p *player) shown(addr netip.AddrPort) relay.Shown {
 	if c.openBC {
 		shown.Dialect = decode.OpenBC
 	}
-	if c.Adopted && c.Slot < 0 && c.Peer >= firstPeer { // while no client has left, ids and slots match
+	if c.Adopted && c.Slot < 0 && c.Peer >= firstPeer { // as long as no client has left, ids and slots match
 		shown.Slot = int(c.Peer - firstPeer)
 	}
 	return shown
@@ -142,8 +142,8 @@ func (p *player) pass() {
 	p.flush()
 }
 
-// join lets a client in. If the capture shows the client only later, it has
-// joined before, and the messages that the model sends it until then have no
+// join admits a client. A client that appears in the capture only later has
+// joined before. The messages that the model sends it until then have no
 // counterpart. The model treats a connect by its form, which is the stock
 // game's.
 func (p *player) join(e *Event) {

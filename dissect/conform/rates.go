@@ -31,7 +31,7 @@ type group struct {
 // A tally counts the messages of a group.
 type tally struct {
 	group
-	all     int // expected messages, or inputs if there is no receiver
+	all     int // expected messages, or inputs if the group has no receiver
 	missing int
 	list    []*expect
 	extras  []*got
@@ -45,7 +45,7 @@ type rates struct {
 	bytes  int
 	more   int            // number of messages beyond the limits
 	merged int            // number of messages counted in groups of other clients
-	open   [256][]*expect // by opcode: messages with numbers
+	open   [256][]*expect // numbered messages that did not come, by opcode
 	lossy  bool
 	line   []measure.Loss // losses on the line to each client
 }
@@ -100,7 +100,8 @@ func (r *rates) unseen(c *comparer, x *expect, why string) {
 	r.open[x.op] = append(r.open[x.op], &kept)
 }
 
-// settleUnseen judges the messages of an opcode of which no copy came at all.
+// settleUnseen judges the numbered copies that unseen recorded. It blames the
+// host only for an opcode of which the capture has no copy at all.
 func (c *comparer) settleUnseen(out float64) {
 	for op, list := range c.rates.open {
 		row := c.rep.Row(transport.Standard, decode.Opcode(op)) //nolint:gosec // an index below 256
@@ -168,8 +169,8 @@ func (r *rates) loses(d dissect.Dir) float64 {
 	return min(1, parts*all.Most())
 }
 
-// likely reports whether it is likely that so many of n are lost, if the line
-// loses this share.
+// likely reports whether a line that loses this share of messages explains why
+// lost messages of n are missing.
 func likely(lost, n int, part float64) bool {
 	return measure.Trials{Of: n, Failed: lost}.Against(part) < sure
 }
@@ -233,8 +234,8 @@ type change struct {
 
 // settleChanged judges the unreliable messages that came with one other byte.
 // In place of each, the network may have lost the copy of one message, and the
-// original of a similar one before the recording. It does both at once in this
-// share of messages.
+// original of a similar one before the recording. The argument part is the
+// share of messages to which it does both.
 func (c *comparer) settleChanged(part float64) {
 	var list []change
 	missed, all, taken := map[*Client][]change{}, 0, map[*expect]bool{}

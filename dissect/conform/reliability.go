@@ -41,7 +41,7 @@ type stream struct {
 	wide      bool
 	said      [eightBits]int // frame of the client's latest unacknowledged message, by the low byte of its number
 	up        measure.Trials // how often the client's messages reached the host
-	since     measure.Trials // the same since the host acknowledged one
+	since     measure.Trials // the client's messages since the host last acknowledged one
 	ackCounts [len(spans)]ackCounts
 }
 
@@ -57,15 +57,14 @@ func spanOf(number int64) (i int) {
 	return i
 }
 
-// An ackCounts has counts about the acknowledgements of messages with numbers in a
-// span.
+// An ackCounts counts acknowledgements of messages with numbers in a span.
 type ackCounts struct {
 	acks   measure.Trials // first acknowledgements, which fail if the host retransmits the message
 	more   measure.Trials // later acknowledgements
 	most   int32          // most failures for one message
 	all    int            // number of retransmitted messages
 	frame  int            // frame of the first message that was retransmitted after its acknowledgement
-	number int64          // lowest number of these
+	number int64          // lowest number of a message that was retransmitted after its acknowledgement
 }
 
 // at returns the entry of a number. It grows the table with the number of
@@ -217,9 +216,10 @@ func (t *timeline) findings() (list []result.Finding) {
 	return append(list, t.neverRepeated()...)
 }
 
-// dismissedWhileActive reports whether the host told others that a client has left
-// although it did not leave, still sends, and was heard. It was neither silent
-// for long nor failed to acknowledge the host's retransmissions.
+// dismissedWhileActive reports whether the host told others that a client has
+// left, although the client did not leave, still sends, and reaches the host.
+// The client was not silent for long, and acknowledged the host's
+// retransmissions.
 func (t *timeline) dismissedWhileActive(c *Client) bool {
 	s, at := &c.streams[1], c.dismissed
 	if at.frame == 0 || c.Adopted || c.given == 0 || s.since.Of <= len(rounds) || c.lastFromHost.frame > at.frame {

@@ -29,8 +29,8 @@ func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
 	return c.madeOtherwise(x, how == "extra")
 }
 
-// changedOtherwise returns the rule by which a message of the captured host differs
-// from the stock host's.
+// changedOtherwise returns the rule by which a message of the captured host
+// differs from the stock host's.
 func (c *comparer) changedOtherwise(x *expect) *decode.Rule {
 	if habit := c.specOf(x).Habit(decode.OpenBC); habit != nil && c.specOf(x).Topic == decode.TopicTalk {
 		return &habit.Rule
@@ -79,7 +79,7 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 		if how != "missing" || toSelf || x.src.op != x.op {
 			return nil
 		}
-	case decode.OnlyAllowed: // see refusal
+	case decode.OnlyAllowed: // the function refusal decides
 		return nil
 	case decode.OnlyAlways, decode.OnlyMoving, decode.OnlyFirst:
 		if spec.Relay == decode.RelayEcho && !toSelf { // both send it to the others
@@ -89,7 +89,8 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 	return &d.Rule
 }
 
-// actsOnArrival reports whether the captured host acts on messages as they arrive.
+// actsOnArrival reports whether the captured host acts on messages as they
+// arrive.
 func (c *comparer) actsOnArrival() bool { return c.t.sender == decode.OpenBC && c.models != stockModel }
 
 // twice reports whether the host may have received the cause of a message

@@ -47,8 +47,8 @@ type standing struct {
 	player int32
 	are    [len(countNames)]int32
 	told   [len(countNames)]bool
-	doubt  [len(countNames)]bool // the capture may lack a later one
-	kill   *scored               // message that sent the player's score for a kill, nil if the last one was about something else
+	doubt  [len(countNames)]bool // the capture may lack a later number
+	kill   *scored               // latest message with the player's score if it was about a kill, otherwise nil
 }
 
 // A shareKey is a player's share in another's kill: the scores before and
@@ -58,7 +58,7 @@ type shareKey struct{ player, from, to int32 }
 // sums are the scores that the host sends, and the damages.
 type sums struct {
 	count   int                    // number of messages about scores
-	shares  map[shareKey][]*scored // with the messages about a kill that sent the score before
+	shares  map[shareKey][]*scored // for each share, the message about a kill that sent the score before, or nil
 	weapons []float64              // tenths of the damages of explosions
 	teams   bool
 }
@@ -112,7 +112,7 @@ func (s *sums) weapon(q float64) {
 // it made the messages.
 func (s *sums) judge(c *comparer) {
 	s.shares = map[shareKey][]*scored{}
-	next := map[[2]uint64]int{} // number of clients with the two messages one after the other
+	next := map[[2]uint64]int{} // number of clients that received the two messages one after the other
 	for _, d := range c.order {
 		slices.SortStableFunc(d.scored, func(a, b scored) int { return int(a.number - b.number) })
 		for i := 1; i < len(d.scored); i++ {
@@ -126,7 +126,7 @@ func (s *sums) judge(c *comparer) {
 			if d.client.cut || d.unseen(1, last.number, o.number) {
 				doubt(known, !d.client.cut && next[[2]uint64{last.key, o.key}] > 1)
 			}
-			if k, ok := d.line[1].index(o.number); ok && c.actsOnArrival() && c.doubtful(d.line[1], k) { // it was sent at another time
+			if k, ok := d.line[1].index(o.number); ok && c.actsOnArrival() && c.doubtful(d.line[1], k) { // the message was sent at another time
 				clear(known)
 				continue
 			}
@@ -136,7 +136,7 @@ func (s *sums) judge(c *comparer) {
 					clear(seen)
 				}
 			}
-			if seen[o.key] && !o.whole { // it was retransmitted, and was taken for another message
+			if seen[o.key] && !o.whole { // the message was retransmitted, and was taken for another one
 				continue
 			}
 			seen[o.key] = true
@@ -148,9 +148,9 @@ func (s *sums) judge(c *comparer) {
 	s.judgeKills(c)
 }
 
-// doubt drops what is known, since the capture lacks messages. If other clients
-// did not receive any in between either, it is still good enough for several
-// cases, but not for one.
+// doubt handles a gap in the capture. Unless other clients confirm that no
+// message is missing, it forgets what is known. Confirmed numbers remain, but a
+// single difference from them proves nothing.
 func doubt(known map[int32]standing, confirmed bool) {
 	if !confirmed {
 		clear(known)
@@ -231,12 +231,12 @@ func (s *sums) whole(share int32) bool {
 	return share > 0 && (float64(share) > maxHits*slices.Max(s.weapons) || hits(float64(share), s.weapons, 1+float64(share)/1000))
 }
 
-// judgeKills judges the scores for kills. A share in another's kill is a number
-// of whole hits, whose damage is known from explosions, except for the last
-// hit. Suppose that this is true for shares after other shares, and false for
-// shares after a kill, but would be true for all of these if each kill had
-// given so many points less or more. Then the host sends other scores than it
-// counts.
+// judgeKills judges the scores for kills. Explosions tell the damage of a hit,
+// and a share in another's kill is a number of whole hits, except for the last
+// hit. Suppose that the shares after another share are whole hits, and the
+// shares after a kill are not. Suppose also that all of the latter would be, if
+// each kill had given the same number of points less or more. Then the host
+// sends other scores than it counts.
 func (s *sums) judgeKills(c *comparer) {
 	if len(s.weapons) == 0 || len(s.weapons) > maxWeapon || s.teams {
 		return

@@ -24,7 +24,7 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	Joined Kind = iota // a client is let in, or first appears in the capture
+	Joined Kind = iota // a client is admitted, or first appears in the capture
 	Input              // a message of a client, at the time when the host must have acted on it
 	Output             // a message of the host
 	Left               // a client leaves
@@ -47,7 +47,7 @@ type Event struct {
 	Slots    uint16        // slots of the objects in the message
 	Broken   bool          // an Input with duplicated or disordered fragments
 	Foreign  bool          // an Input whose id is not the client's
-	MadeUp   bool          // an Input that the capture lacks, as the host's messages show, or the first one of these
+	MadeUp   bool          // an Input that the capture lacks, or the host's message that proves it
 	Skipped  time.Duration // part of the time before it that does not count
 	receipt  *receipt
 }
@@ -64,7 +64,7 @@ func (e *Event) standard() bool { return e.Type == transport.Standard }
 
 // Limits of a timeline.
 const (
-	maxClients = 256 // clients of a capture. Those that have ended are dropped first.
+	maxClients = 256 // clients of a capture. Beyond that, clients that have ended are dropped first.
 	eightBits  = 256 // range of an OpenBC sender's numbers
 )
 
@@ -85,7 +85,7 @@ type timeline struct {
 	forced  decode.Dialect   // configured dialect of the host, Undecided if there is none
 	clients map[netip.AddrPort]*Client
 	last    *Client                // client at the end of the last record, nil if unknown
-	order   []*Client              // those in clients, in the order of arrival
+	order   []*Client              // the values of clients, in the order of arrival
 	all     []*Client              // the first clients of the capture
 	waiting []*Client              // clients with messages that wait for their turn
 	dropped struct{ out, in loss } // losses of clients that are in neither list
@@ -115,9 +115,9 @@ type timeline struct {
 	acks         int      // acknowledgements of the host
 	repeated     int      // retransmissions of clients
 	lastFromHost moment   // last datagram of the host
-	asking       int      // datagrams of clients since then, except acknowledgements
-	asked        moment   // time of the last of these
-	notes        []string // for the report
+	asking       int      // datagrams of clients after lastFromHost, except acknowledgements
+	asked        moment   // when the last of these datagrams came
+	notes        []string // notes for the report
 	reached      result.Reached
 	budget       *budget
 }
@@ -249,7 +249,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	if c = t.add(addr, r.Datagram.Number); c == nil {
 		return nil
 	}
-	if begins(r) { // only its connect is missing, or the connect and its answer
+	if begins(r) { // the capture lacks only its connect, or the connect and the answer
 		if c.short = true; r.Dir == dissect.FromHost {
 			c.given = r.ClientID
 		}
@@ -469,7 +469,7 @@ func (t *timeline) input(e *Event) {
 		t.answers(e)
 	case spec.Step == decode.StepReady:
 		if e.Number < c.readyBy {
-			return // it was only late
+			return // the capture shows the message too late: it was already made up
 		}
 		if c.sent[1].lacking() { // a client that is ready has received its Settings
 			t.answered(c, len(rounds))
@@ -524,7 +524,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.acknowledged(c, h)
 	}
 	if t.forced == decode.Undecided {
-		t.sender = r.Sender // as the session determined it
+		t.sender = r.Sender // the session has determined the dialect
 	}
 	e, ok := t.eventOf(r, c, Output)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 // others. A public host first makes sure that the player has left.
 
 const (
-	maxTurns  = 64                                            // numbers, from the next one on, that are tracked
+	maxTurns  = 64                                            // maximum number of tracked numbers, beginning with the next
 	fiveTimes = 5 * (arq.FirstInterval + arq.LongestWait) / 2 // time in which a client of the stock game retransmits a message five times
 )
 
@@ -27,9 +27,9 @@ const (
 type turns struct {
 	known bool
 	next  int64     // number of the message on which the host acts next
-	there uint64    // one bit for each number, from the next one on, that the host certainly has received
-	held  []*Event  // in the order of their numbers
-	since time.Time // when the first of them began to wait
+	there uint64    // bit i is set once the host has certainly received number next+i
+	held  []*Event  // messages that wait, in the order of their numbers
+	since time.Time // when the first held message began to wait
 }
 
 // begin sets the number that comes next.
@@ -60,11 +60,11 @@ func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 		return
 	}
 	q := &c.turns[class(h)]
-	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // there is no order, or a long gap
+	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // the order does not matter, or there is a long gap
 		t.release(q, lastNumber)
 		q.begin(r.Number)
 	}
-	first := r.Number <= q.next // the first that has not come
+	first := r.Number <= q.next // no earlier message is missing
 	q.got(r.Number)
 	if first && e != nil {
 		t.act(e)
@@ -99,7 +99,7 @@ func (t *timeline) release(q *turns, number int64) {
 	}
 }
 
-// skip ends the wait of a message, and of those before it.
+// skip ends the wait of a message and of the messages before it.
 func (t *timeline) skip(q *turns, number int64) {
 	q.got(number)
 	for q.next < number {
@@ -127,8 +127,8 @@ func (t *timeline) act(e *Event) {
 	}
 }
 
-// inOrder reports whether the host acts on the messages of a client in the order of their
-// numbers.
+// inOrder reports whether the host acts on the messages of a client in the
+// order of their numbers.
 func (t *timeline) inOrder() bool { return t.ordered && t.sender != decode.OpenBC }
 
 // overdue ends the waits for messages that the clients would have retransmitted
@@ -157,9 +157,8 @@ func (t *timeline) toldOf(peer uint8) {
 	}
 }
 
-// waits returns the waiting message of which a message of the host seems to be
-// a copy, and the messages with which it waits. It returns nil if there is
-// none.
+// waits returns the turns and the number of the waiting message that a message
+// of the host seems to copy. It returns nil if no waiting message fits.
 func (t *timeline) waits(e *Event) (q *turns, number int64) {
 	for _, c := range t.waiting {
 		for _, o := range c.turns[1].held {

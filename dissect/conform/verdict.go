@@ -68,7 +68,7 @@ func (c *comparer) extra(to *Client, g *got) {
 	c.differ(d, nil, g.Body)
 }
 
-// A blame is a message of which a difference tells.
+// A blame identifies a message that a reported difference is about.
 type blame struct {
 	to    netip.AddrPort
 	frame int
