@@ -183,7 +183,7 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 	}
 }
 
-// restart resets the numbers for a new connection. Nobody will acknowledge the
+// restart resets the numbers for a new connection. Neither side will acknowledge the
 // messages of the old one, also if the other side had ended it long before.
 func (l *link) restart() {
 	now := l.Data.transmissions()

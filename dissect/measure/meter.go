@@ -59,7 +59,7 @@ type Link struct {
 
 	overtaken int64 // messages in Late that were overtaken and not retransmitted
 	settled   int64 // transmissions in Data until the last one whose message was acknowledged. Later ones prove no loss: the other side may have ended the connection.
-	moot      int64 // transmissions in settled that nobody could acknowledge, since a new connection began
+	moot      int64 // transmissions in settled that neither side could acknowledge, since a new connection began
 	pending   int64 // messages after settled that still wait
 }
 

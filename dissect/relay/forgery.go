@@ -28,7 +28,7 @@ const (
 	fastFor        = 2 * time.Second         // how long to use challengeFast: the game repeats an acknowledgement twice in datagrams with nothing else, and later in other datagrams
 	answersWithin  = 900 * time.Millisecond  // how long after the first wrong id a client has for an answer. By then the game has repeated messages, so a client without an answer may not support challenges.
 	challengeSlow  = time.Second             // time between challenges while the player sends nothing, or has answered none
-	challengeWatch = 60 * time.Millisecond   // time between challenges while nobody forges the player's address, but somebody forged one lately
+	challengeWatch = 60 * time.Millisecond   // time between challenges during watchFor, if the player's address is not suspect
 	watchFor       = 10 * time.Minute        // how long all players are challenged after a wrong id for any of them
 	watchSigned    = time.Minute             // how long an answer shows that a player answers challenges
 	slowAfter      = 2 * time.Second         // how long the player must be silent for challengeSlow
@@ -137,8 +137,8 @@ func (h *Host) suspected(p *peer) bool {
 // forged, or may be.
 func (h *Host) guarded(p *peer) bool { return h.cfg.Proof || h.suspected(p) }
 
-// watches reports whether somebody has forged a player lately. Then all players
-// are challenged, so that what is under way when the next attack begins has a
+// watches reports whether the address of any player was forged lately. Then all
+// players are challenged, so that datagrams under way at the next attack have a
 // sign.
 func (h *Host) watches() bool { return !h.forged.IsZero() && h.now.Sub(h.forged) < watchFor }
 

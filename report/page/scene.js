@@ -127,7 +127,7 @@ class Scene {
   }
 
   // hold is for people who want little motion: the camera stays until the fight
-  // has left its picture or somebody turns it, and then it is there at once.
+  // has left its picture or the user turns it. Then it is there at once.
   hold(followed) {
     const g = this.goal, c = this.cam, off = Math.hypot(...g.at.map((x, k) => x - c.at[k])) / c.size;
     const turned = ['yaw', 'pitch', 'flat'].some((k) => g[k] !== c[k]);

@@ -67,7 +67,7 @@ func (g group) how(supervisor *os.ProcessState) string {
 	text, err := io.ReadAll(g.report)
 	_ = g.report.Close() // it was only read
 	if err != nil || len(text) == 0 {
-		return supervisor.String() // somebody killed it
+		return supervisor.String() // a signal from elsewhere killed the supervisor
 	}
 	return string(text)
 }
@@ -132,7 +132,7 @@ func supervise(command string) error {
 		case err != nil:
 			return err
 		case pid == shell:
-			// If nobody reads it, this program has ended.
+			// If no program reads it, this program has ended.
 			_, _ = syscall.Write(report, []byte(described(status)))
 		}
 	}

@@ -118,9 +118,9 @@ func (s *Server) Ended() (how string, ended bool) {
 	return s.how, true
 }
 
-// End asks the server to end. After three seconds, or if nobody can be asked, it
-// kills the remaining processes. It returns false if some cannot be killed, such as those of another
-// user.
+// End asks the server to end. After three seconds, or if no process can be
+// asked, it kills the remaining processes. It returns false if some cannot be
+// killed, such as those of another user.
 func (s *Server) End() bool {
 	s.asked = s.group.ask()
 	ended := s.asked && s.within(s.soft) || s.Kill()
