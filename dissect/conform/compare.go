@@ -719,7 +719,8 @@ func (c *comparer) close(x *expect, g *got) {
 }
 
 // relieve enforces the limits of the waiting messages. It drops finished
-// messages, and then judges those that have waited longest.
+// messages, then ship updates that the host may make itself, and then judges
+// those that have waited longest.
 func (c *comparer) relieve() {
 	b := c.t.budget
 	if c.load.messages <= c.room && !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
@@ -728,6 +729,17 @@ func (c *comparer) relieve() {
 	c.tidy()
 	const few = 2048
 	if c.room = 2*c.load.messages + few; !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
+		return
+	}
+	for _, d := range c.order {
+		for _, g := range d.gots[:len(d.gots)/2] {
+			if why, ok := c.hostMade(d, g); ok && g.Op == msg.OpStateUpdate && g.standard() {
+				c.incomparable(g, why)
+				g.done = true
+			}
+		}
+	}
+	if c.tidy(); !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
 		return
 	}
 	for _, d := range c.order {

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -93,6 +94,29 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	if c.evict < maxPending {
 		t.Errorf("%d messages are judged early", c.evict)
+	}
+}
+
+// A host's own ship updates, which nothing causes, take the place of no message
+// that waits for its counterpart.
+func TestUpdatesMakeRoom(t *testing.T) {
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0), stockModel, stockModel)
+	c.t.fromClients = 1
+	client := &Client{playing: true}
+	c.src = &source{client: client, kind: Input, typ: transport.Standard, op: msg.OpChat, number: -1}
+	c.step = append(c.step, &expect{to: client, src: c.src, key: 1, typ: transport.Standard, op: msg.OpChat, reliable: true, by: stockModel, body: make([]byte, 9)})
+	c.settle()
+	d := c.dest(client)
+	const updates = 4 * maxPending
+	for i := range updates {
+		body := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpStateUpdate)}, uint32(i))
+		c.output(&Event{Kind: Output, Client: client, Type: transport.Standard, Op: msg.OpStateUpdate, Body: body, Number: -1, Frame: i})
+		if len(d.gots) > maxPending+1 {
+			t.Fatalf("%d messages wait", len(d.gots))
+		}
+	}
+	if left := c.rep.Row(transport.Standard, msg.OpStateUpdate).NotComparable; c.evict != 0 || len(d.expects) != 1 || left < updates-maxPending {
+		t.Errorf("%d messages are judged early, %d expected ones wait, %d updates are left aside", c.evict, len(d.expects), left)
 	}
 }
 
