@@ -54,9 +54,9 @@ type client struct {
 	count  int
 	bytes  int
 
-	heard    moment // time of the client's last datagram
-	answered moment // time of the host's last datagram, or when the client began to wait for one
-	failing  moment // time since which sending to the host fails, 0 if it does not fail
+	lastReceived moment // time of the client's last datagram
+	answered     moment // time of the host's last datagram, or when the client began to wait for one
+	failing      moment // time since which sending to the host fails, 0 if it does not fail
 
 	lines []*line // by direction, nil without impairment
 
@@ -295,10 +295,10 @@ func (p *Proxy) forward(now time.Duration, from netip.AddrPort, payload []byte) 
 		p.stats.limited.Add(1)
 		return
 	}
-	if c.heard.since(now) >= unanswered {
+	if c.lastReceived.since(now) >= unanswered {
 		c.answered.set(now) // restarts the wait: the host had no datagram to answer
 	}
-	c.heard.set(now)
+	c.lastReceived.set(now)
 	p.stats.fromClients.Add(1)
 	p.stats.bytesIn.Add(int64(len(payload)))
 	if c.lines != nil {
@@ -386,7 +386,7 @@ func (p *Proxy) admit(now time.Duration, from netip.AddrPort) *client {
 		return nil
 	}
 	c := &client{addr: from, up: up, second: now}
-	c.heard.set(now)
+	c.lastReceived.set(now)
 	c.answered.set(now)
 	p.clients[from] = c
 	c.lines = p.lines(c, int(p.stats.clients.Add(1)))
@@ -399,7 +399,7 @@ func (p *Proxy) admit(now time.Duration, from netip.AddrPort) *client {
 func (p *Proxy) makeRoom(now time.Duration) bool {
 	var spare *client
 	for _, c := range p.clients {
-		if c.heard.since(now) >= c.limit(playerSpare, browserSpare) && (spare == nil || c.heard.since(now) > spare.heard.since(now)) {
+		if c.lastReceived.since(now) >= c.limit(playerSpare, browserSpare) && (spare == nil || c.lastReceived.since(now) > spare.lastReceived.since(now)) {
 			spare = c
 		}
 	}
@@ -420,7 +420,7 @@ func (p *Proxy) forget(c *client, now time.Duration) {
 		})
 	}
 	if c.plays {
-		p.Log.Say("%s forgotten: silent for %s", c.addr, c.heard.since(now).Round(time.Second))
+		p.Log.Say("%s forgotten: silent for %s", c.addr, c.lastReceived.since(now).Round(time.Second))
 	}
 }
 
@@ -526,14 +526,14 @@ func (p *Proxy) tidy(now time.Duration) {
 	defer p.mu.Unlock()
 	silent := false
 	for _, c := range p.clients {
-		if c.heard.since(now) >= c.limit(playerIdle, browserIdle) {
+		if c.lastReceived.since(now) >= c.limit(playerIdle, browserIdle) {
 			p.forget(c, now)
 			continue
 		}
 		if c.failing.Load() != 0 && c.failing.since(now) >= failingFor {
 			p.redial(c)
 		}
-		silent = silent || c.heard.since(now) < unanswered && c.answered.since(now) >= unanswered
+		silent = silent || c.lastReceived.since(now) < unanswered && c.answered.since(now) >= unanswered
 	}
 	if silent && !p.resolving && !p.target.fixed && now-p.asked >= unanswered {
 		p.resolving, p.asked = true, now

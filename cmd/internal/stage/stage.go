@@ -67,12 +67,12 @@ type Stage struct {
 	locals    map[*conform.Client]netip.AddrPort
 	clients   map[netip.AddrPort]*conform.Client
 
-	clock  packet.Clock
-	first  time.Time // capture time of the first record
-	begun  time.Time // time when the performance began
-	frames int
-	heard  bool
-	last   time.Time // time of the host's last datagram
+	clock    packet.Clock
+	first    time.Time // capture time of the first record
+	begun    time.Time // time when the performance began
+	frames   int
+	answered bool
+	last     time.Time // time of the host's last datagram
 }
 
 // New returns a stage that plays to an address, speed times as fast as the
@@ -143,7 +143,7 @@ func (s *Stage) until(due time.Time, enough func() bool) error {
 		if wait <= 0 || enough != nil && enough() {
 			return nil
 		}
-		if !s.heard && now.Sub(s.begun) > noAnswer && len(s.locals) > 0 {
+		if !s.answered && now.Sub(s.begun) > noAnswer && len(s.locals) > 0 {
 			return s.silent()
 		}
 		if next := s.performer.Next(); !next.IsZero() {
@@ -172,7 +172,7 @@ func (s *Stage) Failure() error {
 	switch quiet := time.Since(s.last); {
 	case len(s.locals) == 0:
 		return nil
-	case !s.heard:
+	case !s.answered:
 		return s.silent()
 	case !s.performer.Accepted:
 		return fmt.Errorf("%v answers, but accepts no client: is it a host of the game, and does it have room?", s.to)
@@ -206,7 +206,7 @@ func (s *Stage) flush() error {
 }
 
 func (s *Stage) receive(a relay.Arrival) {
-	s.heard, s.last = true, a.At
+	s.answered, s.last = true, a.At
 	s.note(a.At, s.to, a.To, a.Datagram)
 	s.performer.Receive(a.At, s.clients[a.To], a.Datagram)
 }

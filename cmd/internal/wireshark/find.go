@@ -93,11 +93,11 @@ func preferTshark(program string) string {
 	if kind := strings.ToLower(strings.TrimSuffix(name, ".exe")); kind != "wireshark" {
 		return program
 	}
-	beside := filepath.Join(folder, "tshark"+filepath.Ext(name))
-	if info, err := os.Stat(beside); err != nil || !info.Mode().IsRegular() {
+	tshark := filepath.Join(folder, "tshark"+filepath.Ext(name))
+	if info, err := os.Stat(tshark); err != nil || !info.Mode().IsRegular() {
 		return program
 	}
-	return beside
+	return tshark
 }
 
 // usualPrograms returns the usual paths of a program of Wireshark outside the

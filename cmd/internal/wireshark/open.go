@@ -199,8 +199,8 @@ func load(say io.Writer, program string) (args []string, engine bool, done func(
 			if _, err := os.Stat(profileOf(p)); err == nil {
 				args = []string{"-C", wireshark.ProfileName}
 			}
-			beside, err := os.Stat(filepath.Join(p.plugins, engineName()))
-			return args, err == nil && beside.Mode().IsRegular(), func() {}, nil
+			engine, err := os.Stat(filepath.Join(p.plugins, engineName()))
+			return args, err == nil && engine.Mode().IsRegular(), func() {}, nil
 		}
 	}
 	folder, err := os.MkdirTemp("", "bcdissect-*")
