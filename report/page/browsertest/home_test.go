@@ -242,6 +242,7 @@ func TestHome(t *testing.T) {
 		t.Fatalf("the recordings are %q, %v", files, err)
 	}
 	name := filepath.Base(files[0])
+	p.until(`document.querySelector(".list bdi") !== null`) // the browser has kept the page as it was
 	if got := eval[string](p.tab, `document.querySelector(".list bdi").textContent`); got != name {
 		t.Errorf("the list has %q, not %q", got, name)
 	}
@@ -269,6 +270,7 @@ func TestHome(t *testing.T) {
 		t.Errorf("%q are open", got)
 	}
 	p.back()
+	p.until(`!document.querySelector(".trouble").hidden`)
 	if got := eval[string](p.tab, `document.querySelector(".trouble p").textContent`); !strings.HasPrefix(got, "notes.txt: not a capture") {
 		t.Errorf("after two captures and a text the page says %q", got)
 	}
@@ -312,6 +314,37 @@ func TestHomeNamed(t *testing.T) {
 	// A pasted path has quotes.
 	p.enter("path", `"`+whole+`"`)
 	p.arrives(shown)
+}
+
+// TestHomeBack drops a text next to a capture, and comes back from the match. The page
+// that the browser has kept says what is wrong with the text, as does one that is loaded
+// again, and goes on saying so while it asks the program for news.
+func TestHomeBack(t *testing.T) {
+	p := startHome(t, 1280, 900)
+	text := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(text, []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const asked = `performance.getEntriesByType("resource").filter((e) => e.name.endsWith("api/state")).length`
+	for _, kept := range []bool{true, false, true} {
+		eval[chromedp.Void](p.tab, `window.kept = true`)
+		if !kept {
+			eval[chromedp.Void](p.tab, `addEventListener("unload", () => {})`) // the browser keeps no such page
+		}
+		p.put(text, fixture("stock_client.pcap"))
+		p.arrives(shown)
+		p.back()
+		if got := eval[bool](p.tab, `window.kept === true`); got != kept {
+			t.Fatalf("the page was kept: %v, want %v", got, kept)
+		}
+		for range 2 {
+			if got := eval[string](p.tab, `document.querySelector(".trouble:not([hidden]) p")?.textContent ?? "nothing"`); !strings.HasPrefix(got, "notes.txt: not a capture") {
+				t.Errorf("kept %v: the page says %q", kept, got)
+			}
+			p.until(asked + ` >= ` + strconv.Itoa(eval[int](p.tab, asked)+2))
+		}
+		p.press(".trouble button", `document.querySelector(".trouble").hidden`)
+	}
 }
 
 // TestHomeUse uses the page without a mouse, on a phone, dark and light.

@@ -1,7 +1,7 @@
 // The page of the program. All it does is ask the program, which has the files and the
 // network.
 
-const home = { key: '', state: null, shown: {}, chosen: new Map(), busy: false };
+const home = { key: '', state: null, shown: {}, chosen: new Map(), busy: false, departures: 0 };
 
 // Asking the program.
 
@@ -18,6 +18,7 @@ async function ask(what, about = {}) {
 // work does one thing at a time, says that it takes a while, and shows what went wrong.
 async function work(text, task) {
   if (home.busy) return;
+  const { departures } = home;
   home.busy = true;
   home.doing.textContent = text;
   hush();
@@ -28,7 +29,7 @@ async function work(text, task) {
   } finally {
     home.busy = false;
     home.doing.textContent = '';
-    await refresh();
+    if (home.departures === departures) await refresh();
   }
 }
 
@@ -40,10 +41,24 @@ function complain(text) {
 
 function hush() { home.trouble.hidden = true; }
 
-// look opens captures in the page for them. Remarks wait for the user.
+// depart counts that the page is left. The browser then ends what it asks, which says
+// nothing about the program. The page goes on if the browser keeps it and the user comes back.
+function depart() { home.departures++; }
+
+// turnTo opens captures in the page for them. Remarks wait for the user.
 function turnTo({ view, remarks }) {
-  if (remarks) sessionStorage.setItem('remarks', remarks.join('\n'));
+  keep(remarks);
+  depart();
   location.assign(view);
+}
+
+function keep(remarks) { sessionStorage.setItem('remarks', remarks?.join('\n') ?? ''); }
+
+// remind shows the remarks that wait.
+function remind() {
+  const remarks = sessionStorage.getItem('remarks');
+  sessionStorage.removeItem('remarks');
+  if (remarks) complain(remarks);
 }
 
 const watch = (names) => work('Opening …', async () => turnTo(await ask('open', { names })));
@@ -197,11 +212,13 @@ function show(s) {
 }
 
 async function refresh() {
+  const { departures } = home;
   try {
     show(await ask('state'));
     if (home.lost) hush();
     home.lost = false;
   } catch (e) {
+    if (home.state && home.departures !== departures) return;
     home.lost = true;
     complain(e instanceof TypeError ? 'The program has ended. Start it again: it opens a new page.' : e.message);
   }
@@ -234,11 +251,16 @@ async function start() {
     document.body.classList.remove('over');
     if (e.dataTransfer.files.length) drop([...e.dataTransfer.files]);
   });
+  addEventListener('pagehide', depart);
+  addEventListener('pageshow', (e) => {
+    if (!e.persisted) return;
+    remind();
+    refresh();
+  });
   await refresh();
   if (home.lost) return;
-  const remarks = given ? home.state.opened.remarks?.join('\n') : sessionStorage.getItem('remarks');
-  sessionStorage.removeItem('remarks');
-  if (remarks) complain(remarks);
+  if (given) keep(home.state.opened.remarks);
+  remind();
   document.documentElement.dataset.ready = Math.round(performance.now());
   if (given && home.state.opened.view) turnTo(home.state.opened); // once: the address has no key when the user comes back
   watchState();
