@@ -606,7 +606,11 @@ func (s *source) uncertain() bool {
 func (c *comparer) crowded(cl *Client) bool {
 	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		came := o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
-		left := o.gone && max(o.quit, o.First) < cl.settledAt && cl.First < o.ended
+		ended := o.ended
+		if o.to != nil && len(o.to.line[1]) > 0 { // the host acted on the leave only after this
+			ended = max(ended, int(o.to.line[1][len(o.to.line[1])-1].frame))
+		}
+		left := o.gone && max(o.quit, o.First) < cl.settledAt && cl.First < ended
 		return o != cl && (came || left)
 	})
 }
