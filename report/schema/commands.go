@@ -20,12 +20,14 @@ func Commands() []string {
 	for _, c := range commands {
 		all = append(all, c.name)
 	}
-	return all
+	return append(all, LiveAPI)
 }
 
 // File returns the name of the file in docs/schema with the schema of a
 // command.
-func File(command string) string { return strings.ReplaceAll(command, " --", "-") + ".json" }
+func File(command string) string {
+	return strings.NewReplacer(" --", "-", "/", "-").Replace(command) + ".json"
+}
 
 // For returns the schema of a command's output, or nil if it has none. The
 // catalogue defines the records. If it is nil, For uses the catalogue of the
@@ -39,6 +41,10 @@ func For(command string, c *decode.Catalog) *Schema {
 		return records(c, command, true)
 	case "decode":
 		return records(c, command, false)
+	case LiveAPI:
+		s := root(liveAPI(), command, "What the live page answers, and the data of each event: begin, match and ready. 'bcdissect help live-page' explains them.")
+		s.Title = LiveAPI // of no command
+		return s
 	}
 	for _, o := range commands {
 		if o.name != command {

@@ -48,7 +48,7 @@ type known struct {
 func newFollower(v view) *follower {
 	f := &follower{view: v, page: v&(pageOwner|pagePublic) != 0, public: v&(pagePublic|apiPublic) != 0, matches: map[int]*followed{}}
 	f.model.Output = match.JSON
-	f.model.Without = []string{"track", "condition", "systems", "repairs", "points"}
+	f.model.Without = slices.Clone(ndjson.NotLive)
 	if f.page {
 		f.model.Output = match.Page
 		f.model.Without = []string{"points", "box", "condition"}
@@ -64,10 +64,6 @@ func newFollower(v view) *follower {
 // hidden matches IP addresses in text. For example, a player without a name is
 // shown with the address.
 var hidden = regexp.MustCompile(`\d{1,3}(\.\d{1,3}){3}(:\d+)?|\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%\w]*\](:\d+)?`)
-
-// flightLists are lists that are sent in flight entries, or are in the
-// recording.
-var flightLists = []string{"shots", "damage"}
 
 // follow returns the text of an entry, or nil if nothing has changed.
 func (f *follower) follow(index int, m *match.Match, over, sweep bool) (text []byte, k kind) {
@@ -143,7 +139,7 @@ func (f *follower) changes(s *followed, m *match.Match, sweep bool) []byte {
 	}, func(of string, n int) int {
 		end()
 		name, l = of, nil
-		if !f.page && slices.Contains(flightLists, name) {
+		if !f.page && slices.Contains(ndjson.NotLiveLists, name) {
 			return n
 		}
 		if l = s.lists[name]; l == nil {

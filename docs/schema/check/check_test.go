@@ -5,14 +5,21 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -191,6 +198,105 @@ func TestOthers(t *testing.T) {
 	for _, command := range []string{"opcodes", "interfaces", "version"} {
 		if n := check(t, compile(t, command), run(t, command, "-T", "json")); n == 0 {
 			t.Errorf("%s wrote nothing", command)
+		}
+	}
+}
+
+// page matches the addresses of a live page, the owner's before the spectators'.
+var page = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/[A-Z2-7]+/`)
+
+// live plays a match of bots on a host with a live page. At the end it asks the page,
+// for the owner and for spectators.
+func live(t *testing.T) (documents, streams [][]byte) {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := conn.LocalAddr().String()
+	_ = conn.Close() // the host takes it
+	host := exec.Command(program, "relay", "--listen", address, "--control", "none", "--web", "--public-delay", "1s")
+	said, err := host.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = host.Process.Kill()
+		_ = host.Wait() // its status does not matter
+	}()
+	var pages []string
+	for scan := bufio.NewScanner(said); len(pages) < 2 && scan.Scan(); {
+		pages = append(pages, page.FindAllString(scan.Text(), -1)...)
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	if len(pages) != 2 {
+		t.Fatalf("the pages are %q", pages)
+	}
+	run(t, "bots", address, "--seed", "7", "--for", "6s", "--no-progress")
+	time.Sleep(2 * time.Second) // the delay
+	for _, page := range pages {
+		for _, accept := range []string{"application/json", "text/event-stream"} {
+			ctx, end := context.WithTimeout(t.Context(), time.Second) // a stream does not end by itself
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"api/live", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Accept", accept)
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _ := io.ReadAll(answer.Body) // up to the timeout
+			_ = answer.Body.Close()
+			end()
+			if accept == "application/json" {
+				documents = append(documents, b)
+			} else {
+				streams = append(streams, b)
+			}
+		}
+	}
+	return documents, streams
+}
+
+// What api/live answers, and each of its events, is as its schema says, for the owner
+// and for spectators.
+func TestLive(t *testing.T) {
+	s := compile(t, "api-live")
+	documents, streams := live(t)
+	for _, d := range documents {
+		if check(t, s, d) != 1 || !bytes.Contains(d, []byte(`"Bot2"`)) {
+			t.Errorf("the answer is %.300s", d)
+		}
+		for _, change := range [][2]string{{`"first":`, `"last":`}, {`"lives":[`, `"life":[`}, {`"name":"Bot2"`, `"name":2`}} {
+			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(bytes.Replace(d, []byte(change[0]), []byte(change[1]), 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Validate(v) == nil {
+				t.Errorf("%s instead of %s is not refused", change[1], change[0])
+			}
+		}
+	}
+	for _, text := range streams {
+		var events []string
+		var data bytes.Buffer
+		for line := range bytes.Lines(text) {
+			if name, ok := bytes.CutPrefix(line, []byte("event: ")); ok {
+				events = append(events, string(bytes.TrimSpace(name)))
+			} else if of, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+				data.Write(of)
+			}
+		}
+		if n := check(t, s, data.Bytes()); n != len(events) || n < 3 || events[0] != "begin" || events[1] != "match" || !slices.Contains(events, "ready") {
+			t.Errorf("%d events are valid of %q", n, events)
 		}
 	}
 }
