@@ -133,8 +133,11 @@ func TestFolderLinks(t *testing.T) {
 		link, out string
 		refused   int // by tables, by league, or by both
 	}{
-		{"link", "link", 2}, {"link", "link/deep/er", 2}, {".lock", ".", 2},
-		{"matches", ".", 1}, {"match", ".", 1}, // a table, and the pages of a site
+		{"link", "link", 2},
+		{"link", "link/deep/er", 2},
+		{".lock", ".", 2},
+		{"matches", ".", 1},     // a table
+		{"match", ".", 1},       // the pages of a site
 		{".unfinished", ".", 0}, // both remove it, since they remove what a killed run has left there
 	} {
 		for _, leads := range []string{"target", "target/absent"} {
