@@ -33,6 +33,7 @@ type told struct {
 	unique  bool // no other message of a client has these bytes
 	again   bool
 	scored  []byte // a ScoreChange that gives 100 points more
+	about   uint8  // player of a PlayerAnnounce
 }
 
 // A fault is one thing that a host does wrong.
@@ -42,14 +43,41 @@ type fault struct {
 	to     netip.AddrPort // the wronged player
 	frames []int          // by which a difference is recognised: of the original and of the faulty message; any if there are none
 	proof  []int          // frames without which it need not be found: the original, the faulty message, the acknowledgement
+	cases  [][]int        // of a fault that is committed often: the same for each time
+	enough int            // number of cases of which the proof must be there
 	at     time.Time
+}
+
+// evident reports whether the proof of the fault is among the frames held.
+func (f *fault) evident(held map[int]bool) bool {
+	lacks := func(list []int) bool { return slices.ContainsFunc(list, func(was int) bool { return !held[was] }) }
+	n := 0
+	for _, c := range f.cases {
+		if !lacks(c) {
+			n++
+		}
+	}
+	return !lacks(f.proof) && n >= f.enough
 }
 
 // faults are the kinds of faults.
 var faultKinds = []string{
 	"missing", "doubled", "returned", "misdirected", "altered", "disordered", "never passed on", "newcomer not told", "wrong scores",
 	"missing, unreliable", "altered, unreliable", "returned, unreliable",
+	sentOnceMore, sentAgain, putOut, putOutUntold, joinStops,
 }
+
+// The kinds of faults that are findings.
+const (
+	sentOnceMore = "acknowledged, sent once more"
+	sentAgain    = "acknowledged, sent 8 times"
+	putOut       = "player put out"
+	putOutUntold = "player put out, others not told"
+	joinStops    = "join stops"
+)
+
+// findingOf are the findings that the faults are, other than differences.
+var findingOf = map[string]string{sentOnceMore: "ignored-acks", sentAgain: "ignored-acks", putOut: "given-up", putOutUntold: "given-up", joinStops: "never-repeated"}
 
 // A meddler makes a faulty host of a sound one: it changes the host's messages, and
 // numbers and acknowledgements so that they fit.
@@ -60,10 +88,21 @@ type meddler struct {
 	parts  map[place]*told
 	acks   map[netip.AddrPort][]acked // that clients sent
 	taken  map[numbered]int           // frame in which the host acknowledged a client's message first
+	spoke  map[netip.AddrPort][]said  // numbered messages of clients
+	lines  map[string][]said          // the same, by their bytes, with those without numbers
+	peers  map[netip.AddrPort]uint8   // ids with which clients sign
+	layout decode.Dialect
 	drop   map[*told]bool
 	alter  map[*told][]byte
 	insert map[netip.AddrPort][]inserted
+	cuts   map[netip.AddrPort]*cut
 	done   []fault
+}
+
+// A said message is one of a client, whose number is -1 without.
+type said struct {
+	frame int
+	numbered
 }
 
 // A numbered message is one of a client.
@@ -89,7 +128,9 @@ type inserted struct {
 	frame  int
 	header transport.Header
 	body   []byte
-	of     int // fault
+	of     int   // fault
+	again  *told // the message that it repeats, if any
+	proof  []int // of a case of the fault, with the frame it gets; nil if it is none
 }
 
 // newMeddler reads a tape of one host.
@@ -97,26 +138,31 @@ func newMeddler(tb testing.TB, t tape) *meddler {
 	tb.Helper()
 	m := &meddler{
 		tape: t, host: t.hosts()[0], parts: map[place]*told{}, acks: map[netip.AddrPort][]acked{}, taken: map[numbered]int{},
+		spoke: map[netip.AddrPort][]said{}, lines: map[string][]said{}, peers: map[netip.AddrPort]uint8{}, cuts: map[netip.AddrPort]*cut{},
 		drop: map[*told]bool{}, alter: map[*told][]byte{}, insert: map[netip.AddrPort][]inserted{},
 	}
 	p := dissect.New(dissect.Config{})
-	said, from, last, heard := map[string]int{}, map[copyOf]numbered{}, map[netip.AddrPort]int64{}, map[netip.AddrPort]int64{}
+	from, last, heard := map[copyOf]numbered{}, map[netip.AddrPort]int64{}, map[netip.AddrPort]int64{}
 	emit := func(r *dissect.Record) error {
 		at := place{r.Datagram.Number, r.Part}
 		h := &r.Transport
+		if r.Dir == dissect.ToHost && r.Peer != transport.UnassignedPeer {
+			m.peers[r.Datagram.Src] = r.Peer
+		}
 		switch {
 		case r.Dir == dissect.ToHost && r.Kind == dissect.KindMessage && h.Type == transport.Acknowledge && !h.Control() && !h.Fragment:
 			n := last[r.Datagram.Src]
 			n += int64(int8(h.Seq - uint16(n)))
 			m.acks[r.Datagram.Src] = append(m.acks[r.Datagram.Src], acked{at, n})
 		case r.Dir == dissect.ToHost && r.Game() && !r.Repeat:
-			said[original(r.Payload)]++
 			by := numbered{r.Datagram.Src, -1}
 			if h.HasSeq {
 				by.number = r.Number
 				heard[by.client] = max(heard[by.client], r.Number)
+				m.spoke[by.client] = append(m.spoke[by.client], said{at.frame, by})
 			}
 			from[copyOf{r.Datagram.Number, original(r.Payload)}] = by
+			m.lines[original(r.Payload)] = append(m.lines[original(r.Payload)], said{at.frame, by})
 		case r.Dir == dissect.FromHost && h.Type == transport.Acknowledge && !h.Control() && !h.Fragment:
 			n := heard[r.Datagram.Dst]
 			n += int64(int8(h.Seq - uint16(n)))
@@ -124,12 +170,16 @@ func newMeddler(tb testing.TB, t tape) *meddler {
 				m.taken[by] = r.Datagram.Number
 			}
 		case r.Dir == dissect.FromHost && h.Type == transport.Standard && r.Datagram.Src == m.host:
+			m.layout = r.Layout
 			o := told{place: at, to: r.Datagram.Dst, header: *h, number: -1, at: r.Datagram.Time, again: r.Repeat || r.Late}
 			if h.HasSeq {
 				o.number, last[o.to] = r.Number, max(r.Number, last[o.to])
 			}
 			if len(r.Payload) > 0 {
 				o.payload, o.op = bytes.Clone(r.Payload), decode.Opcode(r.Payload[0])
+			}
+			if a, ok := r.Message.(*msg.PlayerAnnounce); ok {
+				o.about = a.Player
 			}
 			if change, ok := r.Message.(*msg.ScoreChange); ok && change.Killer != 0 {
 				more := *change
@@ -156,7 +206,7 @@ func newMeddler(tb testing.TB, t tape) *meddler {
 	for i := range m.told {
 		o := &m.told[i]
 		m.parts[o.place] = o
-		o.unique = len(o.payload) > 0 && said[original(o.payload)] == 1
+		o.unique = len(o.payload) > 0 && len(m.lines[original(o.payload)]) == 1
 	}
 	return m
 }
@@ -171,7 +221,8 @@ func original(payload []byte) string {
 
 // commit lets the host commit faults of a kind, one in so many of the messages with
 // which it can.
-func (m *meddler) commit(kind string, every int, r *rand.Rand) {
+func (m *meddler) commit(tb testing.TB, kind string, every int, r *rand.Rand) {
+	tb.Helper()
 	reliable := true
 	if k, ok := bytes.CutSuffix([]byte(kind), []byte(", unreliable")); ok {
 		reliable, kind = false, string(k)
@@ -192,6 +243,18 @@ func (m *meddler) commit(kind string, every int, r *rand.Rand) {
 	case "wrong scores":
 		m.scores()
 		return
+	case sentOnceMore:
+		m.repeats(kind, 1, r)
+		return
+	case sentAgain:
+		m.repeats(kind, len(dueAgain), r)
+		return
+	case putOut, putOutUntold:
+		m.putsOut(tb, kind, r)
+		return
+	case joinStops:
+		m.stops(r)
+		return
 	}
 	for i := r.IntN(every); i < len(able); i += every/2 + 1 + r.IntN(every) {
 		m.fault(kind, able[i], able[i+1:], r)
@@ -205,7 +268,7 @@ func (m *meddler) fault(kind string, o *told, later []*told, r *rand.Rand) {
 		one.proof = append(one.proof, ack)
 	}
 	put := func(to netip.AddrPort, frame int) {
-		m.insert[to] = append(m.insert[to], inserted{frame, o.header, o.payload, len(m.done)})
+		m.insert[to] = append(m.insert[to], inserted{frame: frame, header: o.header, body: o.payload, of: len(m.done)})
 	}
 	switch kind {
 	case "missing":
@@ -301,7 +364,7 @@ func (m *meddler) faulty(tb testing.TB) (out tape) {
 	shifts := map[netip.AddrPort]*shifted{}
 	of := func(a netip.AddrPort) *shifted {
 		if shifts[a] == nil {
-			shifts[a] = &shifted{last: -1, insert: m.insert[a], gone: map[int64]bool{}, changed: map[int64][]byte{}}
+			shifts[a] = m.shifted(a)
 		}
 		return shifts[a]
 	}
@@ -312,6 +375,11 @@ func (m *meddler) faulty(tb testing.TB) (out tape) {
 			ok = m.fromHost(tb, &d, of(d.Dst))
 		case d.Dst == m.host && m.touches(d.Src):
 			ok = m.fromClient(tb, &d, of(d.Src))
+		}
+		for a, c := range m.cuts {
+			if ok && d.Number > c.frame && (d.Src == a || d.Dst == a) {
+				ok = c.keeps(tb, &d, d.Src == m.host)
+			}
 		}
 		if ok {
 			out = append(out, d)
@@ -346,6 +414,20 @@ type shifted struct {
 	gone    map[int64]bool   // numbers of the original tape that are left out
 	changed map[int64][]byte // their new bytes
 	owed    []transport.Header
+	prompt  bool // these are due with the client's next datagram
+}
+
+// shifted returns the numbers without those messages that are left out. Retransmissions
+// may come before the capture's first transmission of a lower number.
+func (m *meddler) shifted(to netip.AddrPort) *shifted {
+	s := &shifted{last: -1, insert: m.insert[to], gone: map[int64]bool{}, changed: map[int64][]byte{}}
+	for i := range m.told {
+		if o := &m.told[i]; o.to == to && m.drop[o] && o.number >= 0 && !s.gone[o.number] {
+			s.gone[o.number] = true
+			s.shifts = append(s.shifts, shift{o.number, -1})
+		}
+	}
+	return s
 }
 
 // A shift is a number from which on the host uses others.
@@ -383,10 +465,6 @@ func (m *meddler) fromHost(tb testing.TB, d *frame, s *shifted) bool {
 			if o.number > s.last {
 				s.last = o.number
 			}
-			if m.drop[o] {
-				s.gone[o.number] = true
-				s.shifts = append(s.shifts, shift{o.number, -1})
-			}
 			if m.alter[o] != nil {
 				s.changed[o.number] = m.alter[o]
 			}
@@ -403,7 +481,11 @@ func (m *meddler) fromHost(tb testing.TB, d *frame, s *shifted) bool {
 	for len(s.insert) > 0 && s.insert[0].frame <= d.Number && b.room(len(s.insert[0].body)) {
 		i := s.insert[0]
 		s.insert = s.insert[1:]
-		if i.header.HasSeq {
+		one := &m.done[i.of]
+		if i.again != nil {
+			renumber(&i.header, s.number(i.again.number), m.wide())
+			s.owed, s.prompt = append(s.owed, transport.AckOf(&i.header)), true
+		} else if i.header.HasSeq {
 			at := s.last
 			for s.gone[at] {
 				at--
@@ -417,8 +499,11 @@ func (m *meddler) fromHost(tb testing.TB, d *frame, s *shifted) bool {
 			s.owed = append(s.owed, transport.AckOf(&i.header))
 		}
 		b.add(&i.header, i.body)
-		one := &m.done[i.of]
-		one.frames, one.proof = append(one.frames, d.was), append(one.proof, d.was)
+		if findingOf[one.kind] == "" {
+			one.frames, one.proof = append(one.frames, d.was), append(one.proof, d.was)
+		} else if i.proof != nil {
+			one.cases = append(one.cases, append(i.proof, d.was))
+		}
 	}
 	return b.done()
 }
@@ -448,11 +533,11 @@ func (m *meddler) fromClient(tb testing.TB, d *frame, s *shifted) bool {
 		renumber(&h, s.number(list[i].number), b.header.Seq > 0xFF)
 		b.keep(&h, nil)
 	}
-	if acks > 0 {
+	if acks > 0 || s.prompt && b.room(transport.PlainHeader*len(s.owed)) {
 		for i := range s.owed {
 			b.add(&s.owed[i], nil)
 		}
-		s.owed = nil
+		s.owed, s.prompt = nil, false
 	}
 	return b.done()
 }
