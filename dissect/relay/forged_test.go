@@ -220,16 +220,7 @@ func TestForgeries(t *testing.T) {
 				s := besiege(t, 4, relay.Config{Proof: side.proof})
 				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
 				f := &forger{siege: s, victim: s.chatters[1], when: when}
-				forged := s.forgedLines()
-				s.events = nil
-				s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
-				s.unharmed()
-				s.undeceived()
-				s.told(f.victim)
-				if *forged > 0 {
-					t.Errorf("%d forged lines got through", *forged)
-				}
-				mean, longest := s.echo()
+				mean, longest := f.attack(t, tt.at)
 				if longest > most {
 					t.Errorf("a line takes %v to come back", longest)
 				}
@@ -730,16 +721,7 @@ func TestForgedAgain(t *testing.T) {
 			s.inject(s.chatters[3].addr, idle(s.chatters[3].ID^1)) // the first wrong id, for somebody else
 			s.advance(70*time.Second, nil)                         // it counts no more
 			f := &forger{siege: s, victim: s.chatters[1], when: 83 + n%8}
-			forged := s.forgedLines()
-			s.events = nil
-			s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
-			s.unharmed()
-			s.undeceived()
-			s.told(f.victim)
-			if *forged > 0 {
-				t.Errorf("%d forged lines got through", *forged)
-			}
-			mean, longest := s.echo()
+			mean, longest := f.attack(t, tt.at)
 			if longest > 2*trip {
 				t.Errorf("a line takes %v to come back", longest)
 			}
@@ -775,4 +757,22 @@ func TestWatchIsCheap(t *testing.T) {
 			t.Errorf("%d bytes a second to %s, %d from it, ten minutes after the attack", to, c.Name, from)
 		}
 	}
+}
+
+// attack has the players chat for 30 s under an attack, and checks that no player
+// is harmed, no forged line gets through, and the attack is told. It returns how
+// long a line takes to come back.
+func (f *forger) attack(t *testing.T, at func(f *forger, tick int)) (mean, longest time.Duration) {
+	t.Helper()
+	s := f.siege
+	forged := s.forgedLines()
+	s.events = nil
+	s.chat(30*time.Second, func(tick int) { at(f, tick) })
+	s.unharmed()
+	s.undeceived()
+	s.told(f.victim)
+	if *forged > 0 {
+		t.Errorf("%d forged lines got through", *forged)
+	}
+	return s.echo()
 }
