@@ -208,7 +208,8 @@ func (p *pass) message(body []byte) error {
 	}
 	// The host makes up the number of a challenge, so no messages are missing
 	// before it.
-	challenge := p.side == session.Host && h.Type == transport.Standard && msg.IsChallenge(body)
+	challenge, _ := msg.IsChallenge(body)
+	challenge = challenge && p.side == session.Host && h.Type == transport.Standard && h.HasSeq && !h.Fragment
 	if h.HasSeq && h.Type != transport.Acknowledge && !challenge {
 		p.number()
 		if r.Repeat {
@@ -221,9 +222,9 @@ func (p *pass) message(body []byte) error {
 		p.control(body)
 	case h.Fragment:
 		p.fragment(body)
-	case len(body) == 0:
+	case len(body) == 0 && !challenge:
 		p.note("empty", "a game message without an opcode")
-	default:
+	case len(body) > 0:
 		r.Payload = body
 		p.game()
 	}

@@ -508,7 +508,7 @@ func (g *game) message(r *dissect.Record) {
 		g.created(r, m.Slot, m.Player, openBCObject(m))
 	}
 	if r.Dir == dissect.FromHost {
-		if msg.IsChallenge(r.Payload) {
+		if _, forged := msg.IsChallenge(r.Payload); forged {
 			g.found(r.Datagram.Number, g.client(r), "forged", "is forged: others write the player's address as their own", 0, 0)
 		}
 		g.tells(r)

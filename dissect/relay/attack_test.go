@@ -48,14 +48,16 @@ func besiege(t *testing.T, players int, cfg relay.Config) *siege {
 	return besiegeMixed(t, make([]bool, players), cfg)
 }
 
-// besiegeMixed lets players join and chat, those of OpenBC where openBC says so.
-func besiegeMixed(t *testing.T, openBC []bool, cfg relay.Config) *siege {
+// besiegeMixed lets players join and chat, those of OpenBC where openBC says so. The silent ones,
+// by index, answer no challenges.
+func besiegeMixed(t *testing.T, openBC []bool, cfg relay.Config, silent ...int) *siege {
 	t.Helper()
 	cfg.Mode = relay.Playable
 	s := &siege{world: newWorld(t, 1, cfg)}
 	s.trouble = relay.Trouble{Delay: 5 * time.Millisecond}
-	for _, openBC := range openBC {
+	for i, openBC := range openBC {
 		c := &chatter{player: s.add(openBC), said: map[int]time.Time{}, lines: map[int32]int{}}
+		c.silent = slices.Contains(silent, i)
 		s.chatters = append(s.chatters, c)
 		s.join(c.player)
 		c.Deliver = func(now time.Time, m *arq.Message) { s.checkLine(c, now, m) }

@@ -23,14 +23,11 @@ import (
 // answered a challenge: see [arq.Endpoint.Challenge].
 const (
 	suspectFor     = time.Minute             // how long after the last wrong id the address is suspect
-	challengeEvery = 30 * time.Millisecond   // time between challenges, so short that hardly a datagram of the game leaves without an answer
-	challengeFast  = 10 * time.Millisecond   // time between challenges until acknowledgements are repeated often
-	fastFor        = 2 * time.Second         // how long to use challengeFast: the game repeats an acknowledgement twice in datagrams with nothing else, and later in other datagrams
+	challengeEvery = 20 * time.Millisecond   // time between challenges, so short that hardly a datagram of the game leaves without an answer
+	challengeFast  = 10 * time.Millisecond   // the same while the address is suspect
 	answersWithin  = 900 * time.Millisecond  // how long after the first wrong id a client has for an answer. By then the game has repeated messages, so a client without an answer may not support challenges.
 	challengeSlow  = time.Second             // time between challenges while the player sends nothing, or has answered none
-	challengeWatch = 60 * time.Millisecond   // time between challenges during watchFor, if the player's address is not suspect
-	watchFor       = 10 * time.Minute        // how long all players are challenged after a wrong id for any of them
-	watchSigned    = time.Minute             // how long an answer shows that a player answers challenges
+	signedFor      = time.Minute             // how long an answer shows that a player answers challenges
 	slowAfter      = 2 * time.Second         // how long the player must be silent for challengeSlow
 	ghostAfter     = 2 * time.Second         // longest time between steps of a join
 	contestedFor   = 700 * time.Millisecond  // after a wrong id, how long its kind of messages is rejected for a client that answers no challenges
@@ -137,11 +134,6 @@ func (h *Host) suspected(p *peer) bool {
 // forged, or may be.
 func (h *Host) guarded(p *peer) bool { return h.cfg.Proof || h.suspected(p) }
 
-// watches reports whether the address of any player was forged lately. Then all
-// players are challenged, so that datagrams under way at the next attack have a
-// sign.
-func (h *Host) watches() bool { return !h.forged.IsZero() && h.now.Sub(h.forged) < watchFor }
-
 // suspect notes that a datagram from a player's address had a wrong id.
 func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	if !h.cfg.Public || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
@@ -152,7 +144,7 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 		*f = forgery{began: h.now}
 	}
 	h.look(f, datagram)
-	f.last, h.forged = h.now, h.now
+	f.last = h.now
 	f.ids[id/64%2] |= 1 << (id % 64)
 	if !f.told && len(p.alias) > 0 && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
 		f.told = true
@@ -164,27 +156,30 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	h.challenge(p)
 }
 
-// challenge challenges a player whose address is forged, if it is time for
-// that. It returns the time of the next challenge, or zero for never.
+// challenge challenges a player if it is time for that, so that datagrams that
+// are under way when an attack begins have a sign. It returns the time of the
+// next challenge, or zero for never.
 func (h *Host) challenge(p *peer) (next time.Time) {
-	guarded := h.guarded(p)
-	if !guarded && !h.watches() || !p.known() || p.phase == Leaving || p.openBC() {
+	if !h.cfg.Public || !p.known() || p.phase == Leaving || p.openBC() {
 		return next
 	}
 	f, every := &p.forgery, challengeEvery
+	suspected := h.suspected(p)
 	switch {
-	case !guarded && h.now.Sub(f.signed) < watchSigned:
-		every = challengeWatch
-	case !guarded:
-		every = challengeSlow
-	case h.now.Sub(f.began) < fastFor:
-		every = challengeFast
 	case h.now.Sub(p.lastReceived) > slowAfter: // the client may be loading, and what it does not read piles up
+		every = challengeSlow
+	case suspected:
+		every = challengeFast
+	case h.cfg.Proof:
+	case !p.trusted || f.signed.IsZero() || h.now.Sub(f.signed) >= signedFor:
 		every = challengeSlow
 	}
 	if h.now.Sub(f.asked) >= every {
 		f.asked = h.now
-		p.link.Challenge(h.now, h.cfg.Random())
+		p.link.Challenge(h.now, h.cfg.Random(), suspected)
+		if suspected && every == challengeSlow && p.phase == Playing {
+			p.link.Ask(h.now) // a client that is silent, and answers no challenges, must not seem gone
+		}
 		p.awake = true
 	}
 	return f.asked.Add(every)
@@ -202,15 +197,12 @@ func (h *Host) mustSign(p *peer) bool {
 // doubted returns which messages to reject in a deciphered datagram with a
 // player's id, because the sender may be an attacker.
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
-	f, guarded := &p.forgery, h.guarded(p)
-	if !guarded && !h.watches() {
-		return 0
-	}
+	f := &p.forgery
 	if p.link.Signed(h.now, plain) == arq.TrueSign {
 		f.signed = h.now
 		return 0
 	}
-	if !guarded {
+	if !h.guarded(p) {
 		return 0
 	}
 	lasts, strict := contestedFor, h.mustSign(p)
@@ -334,7 +326,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	switch m.Type {
 	case transport.Disconnect, transport.Leave:
 	case transport.Acknowledge:
-		if f := &p.goodbye; !f.asks.IsZero() && h.now.Sub(f.at) >= leaveLast {
+		if f := &p.goodbye; !f.at.IsZero() && (!f.asks.IsZero() || h.suspected(p)) && h.now.Sub(f.at) >= leaveLast {
 			*f = farewell{}
 		}
 		return false

@@ -66,8 +66,6 @@ type Host struct {
 	rejected   [64]rejection // recent wrong passwords and banned addresses
 	rejections int           // index of the next one to be replaced
 
-	forged time.Time // when a wrong id last came from a player's address
-
 	secret    []byte    // key from which the ids of addresses without a session are derived
 	stateless time.Time // when such an id was last given
 
@@ -131,6 +129,7 @@ type peer struct {
 	link         *arq.Endpoint
 	born         time.Time
 	lastReceived time.Time
+	lastDoubted  time.Time // when the last datagram came that may be the client's, or an attacker's
 	active       time.Time     // when it last sent more than acknowledgements
 	pace         time.Duration // time between the last two such times
 	left         time.Time
@@ -314,6 +313,7 @@ func (h *Host) takeRest(p *peer, split *transport.Splitter, except kinds) {
 			}
 			return
 		case kindOf(m.Type)&except != 0:
+			p.lastDoubted = h.now
 			if m.Type == transport.Acknowledge && !h.mustSign(p) {
 				p.link.Doubt(h.now, &m.Header)
 			}
@@ -522,9 +522,19 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 	return next
 }
 
+// lastHeard returns when the last datagram came with the client's address and
+// id. A client that answers no challenges must not seem gone while an attacker
+// makes the host reject what it sends.
+func (p *peer) lastHeard() time.Time {
+	if p.lastDoubted.After(p.lastReceived) {
+		return p.lastDoubted
+	}
+	return p.lastReceived
+}
+
 // deadline returns when the host gives up the peer.
 func (p *peer) deadline(cfg *Config) time.Time {
-	silent := p.lastReceived.Add(arq.SilenceLimit)
+	silent := p.lastHeard().Add(arq.SilenceLimit)
 	switch {
 	case p.phase == Leaving && (!p.known() || cfg.Public && !p.seated): // its id is needed for others
 		return p.left.Add(forgetAfter)
@@ -554,7 +564,7 @@ func (h *Host) late(p *peer) {
 		h.remove(p)
 	case p.slot < 0:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it waits for a slot and answers nothing")
-	case h.now.Sub(p.lastReceived) >= arq.SilenceLimit:
+	case h.now.Sub(p.lastHeard()) >= arq.SilenceLimit:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it was silent for too long")
 	default:
 		h.putOut(p, TimedOut, transport.BootTimedOut, "it has not got into the game for too long")

@@ -53,6 +53,7 @@ type player struct {
 	damaged bool // it may be given anything
 	silent  bool // it answers no challenges
 	frames  int  // it sends a datagram in each of so many steps, as the game does in each frame; 0 for at once
+	instant bool // it answers each datagram at once, in datagrams of its own
 	inGame  bool // it has been sent the mission
 	seen    [3]map[string]run
 	updates int
@@ -161,7 +162,9 @@ func (p *player) without(datagram []byte) []byte {
 		if m, ok, err = split.Next(); err != nil || !ok {
 			break
 		}
-		if longer, err := transport.Append(rest, &m.Header, m.Body); err == nil && !msg.IsChallenge(m.Body) {
+		challenge, _ := msg.IsChallenge(m.Body)
+		challenge = challenge && m.Type == transport.Standard && m.HasSeq
+		if longer, err := transport.Append(rest, &m.Header, m.Body); err == nil && !challenge {
 			rest = longer
 			rest[1]++
 		}
@@ -198,6 +201,9 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 				w.host.Receive(w.now, a.From, a.Datagram)
 			} else if p := w.byAddr[a.To]; p != nil {
 				p.Receive(w.now, p.without(a.Datagram))
+				if p.instant {
+					w.drain(p)
+				}
 			}
 		}
 		w.host.Advance(w.now)
@@ -216,15 +222,25 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 			w.network.Send(w.now, hostAddr, to, datagram, w.troubleOf(w.byAddr[to]))
 		}
 		for _, p := range w.clients {
-			for n := 0; p.frames == 0 || n == 0 && tick%p.frames == 0; n++ {
-				datagram, ok := p.Datagram(w.now)
-				if !ok {
-					break
-				}
-				if !p.mute {
-					w.send(p.addr, datagram, w.troubleOf(p))
-				}
+			if p.frames == 0 || tick%p.frames == 0 {
+				w.drain(p)
 			}
+		}
+	}
+}
+
+// drain sends what a client has to send: in one datagram if it sends in frames.
+func (w *world) drain(p *player) {
+	for {
+		datagram, ok := p.Datagram(w.now)
+		if !ok {
+			return
+		}
+		if !p.mute {
+			w.send(p.addr, datagram, w.troubleOf(p))
+		}
+		if p.frames > 0 {
+			return
 		}
 	}
 }

@@ -792,7 +792,7 @@ func TestConnectInPlayersName(t *testing.T) {
 				if m, more, err = split.Next(); err != nil {
 					t.Fatal(err)
 				}
-				yes = yes || more && m.Type == transport.Standard && decode.Opcode(m.Body[0]) == msg.OpChecksumRequest
+				yes = yes || more && m.Type == transport.Standard && len(m.Body) > 0 && decode.Opcode(m.Body[0]) == msg.OpChecksumRequest
 			}
 		}
 	}

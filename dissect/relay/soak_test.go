@@ -54,6 +54,10 @@ func TestSoak(t *testing.T) {
 	for _, p := range all {
 		p.Leave(w.now)
 	}
+	w.advance(2*step, nil)
+	for _, p := range all {
+		p.mute = p.OpenBC // those clients say it once and are gone
+	}
 	w.emptied()
 }
 

@@ -7,22 +7,22 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// The game acknowledges every numbered message up to nine times, even if it
-// drops the message. It puts all due acknowledgements into its next datagram. A
-// challenge is a pair of messages whose numbers the other side drops, and which
-// only a receiver of the challenge knows. A datagram that acknowledges both has
-// a sign, which proves that the other side sent it.
+// The game acknowledges every numbered message, even if it drops the message:
+// at once, and up to eight more times in later datagrams, two thirds of a second
+// apart. If the message comes again, all that begins anew. A challenge is a pair
+// of messages whose numbers the other side drops, and which only a receiver of
+// the challenge knows. A datagram that acknowledges both has a sign, which
+// proves that the other side sent it. The endpoint sends its challenges in turn
+// again and again, so that the other side repeats each a few times only.
 const (
-	challenges    = 512             // how many challenges are remembered
+	challenges    = 128             // number of challenges that are sent in turn
 	challengeLife = 7 * time.Second // how long a challenge is valid. The game acknowledges for six seconds, and may have no datagram to put the acknowledgement in for longer.
 	aheadFrom     = 0x8000          // first number that is too far ahead, while few numbers were used
 	behindBy      = 0x3000          // how far behind the numbers of challenges begin, once that many were used
-	behindAtLeast = 0x0400          // how far they end behind the oldest message that is not acknowledged. The other side repeats acknowledgements of those in between.
+	behindAtLeast = 0x0A00          // how far they end behind the oldest message that is not acknowledged. The other side repeats acknowledgements of those in between, in a busy game of 16 of 2,000 messages.
 )
 
-var challengeBody = msg.Challenge()
-
-// A challenge has the time at which it was sent, 0 for none.
+// A challenge has the time at which it was last sent, 0 for none.
 type challenge struct {
 	numbers [2]uint16
 	at      time.Duration
@@ -33,7 +33,8 @@ type signs struct {
 	asked [challenges]challenge
 	next  int
 	due   bool // the last one has not been sent
-	live  map[uint16]int
+	body  []byte
+	live  map[uint16]*challenge
 }
 
 // A Sign tells what the acknowledgements in a datagram prove.
@@ -47,34 +48,35 @@ const (
 )
 
 // Challenge puts a challenge into the next datagram. The argument random is 32
-// unpredictable bits. It does nothing for a side with 8-bit numbers, which
-// would confuse the numbers with others.
-func (e *Endpoint) Challenge(now time.Time, random uint32) {
+// unpredictable bits, and forged tells why the host asks: see [msg.Challenge].
+// Challenge does nothing for a side with 8-bit numbers, which would confuse the
+// numbers with others.
+func (e *Endpoint) Challenge(now time.Time, random uint32, forged bool) {
 	from, size := e.challengeRange()
-	if e.eight || e.linger || size == 0 {
+	if e.eight || e.linger || size < 4*challenges { // so that a free number is found
 		return
 	}
 	if e.signs == nil {
-		e.signs = &signs{live: map[uint16]int{}}
+		e.signs = &signs{live: map[uint16]*challenge{}}
 	}
 	s := e.signs
-	c := &s.asked[s.next]
-	if !s.due { // a challenge that has not been sent is replaced
+	if !s.due { // a challenge that has not been sent waits
 		s.next = (s.next + 1) % challenges
-		c = &s.asked[s.next]
 	}
-	for _, n := range c.numbers {
-		if c.at != 0 && s.live[n] == s.next {
+	c := &s.asked[s.next]
+	for i, n := range c.numbers {
+		if c.at != 0 && n-from < size {
+			continue
+		}
+		if c.at != 0 { // the other side would not drop it any more
 			delete(s.live, n)
 		}
+		for n = uint16(random>>(16*i)) % size; s.live[from+n] != nil; n = (n + 1) % size {
+		}
+		c.numbers[i] = from + n
+		s.live[from+n] = c
 	}
-	c.numbers[0] = from + uint16(random&0xFFFF)%size
-	c.numbers[1] = from + uint16(random>>16)%size
-	if c.numbers[0] == c.numbers[1] {
-		c.numbers[1] = from + (c.numbers[0]-from+1)%size
-	}
-	c.at, s.due = e.at(now), true
-	s.live[c.numbers[0]], s.live[c.numbers[1]] = s.next, s.next
+	c.at, s.due, s.body = e.at(now), true, msg.Challenge(forged)
 }
 
 // challengeRange returns the numbers that challenges may have: too far ahead or
@@ -86,9 +88,18 @@ func (e *Endpoint) challengeRange() (from, size uint16) {
 	// The other side may still wait for any number that it has not acknowledged. It
 	// may also have received all, and would take a number too far behind for a new one.
 	next, size := e.next[data], uint16(behindBy-behindAtLeast)
+	before := func(o *outgoing) bool {
+		if classOf(o.typ) == control || !o.reliable {
+			return false
+		}
+		size = min(size, behindBy-behindAtLeast-min(next-o.seq, behindBy-behindAtLeast))
+		return true
+	}
 	for _, o := range e.due {
-		if classOf(o.typ) == data && o.reliable {
-			size = min(size, behindBy-behindAtLeast-min(next-o.seq, behindBy-behindAtLeast))
+		before(o)
+	}
+	for _, q := range [...]*fifo{&e.urgent, &e.plain, &e.alone} {
+		for o := q.first; o != nil && !before(o); o = o.next { // later ones have higher numbers
 		}
 	}
 	return next - behindBy, size
@@ -106,7 +117,7 @@ func (e *Endpoint) sendChallenge(b *builder) {
 	before, length := *b, len(b.b)
 	for _, n := range e.signs.asked[e.signs.next].numbers {
 		h := transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: n}
-		if !b.add(&h, challengeBody) {
+		if !b.add(&h, e.signs.body) {
 			*b = before
 			b.b = b.b[:length]
 			return
@@ -121,7 +132,10 @@ func (e *Endpoint) Signed(now time.Time, plain []byte) Sign {
 	if e.signs == nil {
 		return NoSign
 	}
-	at, first, sign := e.at(now), -1, NoSign
+	from, size := e.challengeRange()
+	at, sign := e.at(now), NoSign
+	var first *challenge
+	var half uint16
 	split, err := transport.Split(plain)
 	for err == nil {
 		var m transport.Message
@@ -129,18 +143,18 @@ func (e *Endpoint) Signed(now time.Time, plain []byte) Sign {
 		if m, ok, err = split.Next(); err != nil || !ok {
 			break
 		}
-		if m.Type != transport.Acknowledge || m.Control() || m.Fragment || !e.challenging(m.Seq) {
+		if m.Type != transport.Acknowledge || m.Control() || m.Fragment {
 			continue
 		}
-		i, known := e.signs.live[m.Seq]
-		switch {
-		case !known:
+		switch c := e.signs.live[m.Seq]; {
+		case c == nil && m.Seq-from < size:
 			return FalseSign
-		case at-e.signs.asked[i].at > challengeLife: // too old to prove anything
-		case first == i:
+		case c == nil || e.unacked[keyOf(data, m.Seq, false, 0)] != nil:
+		case at-c.at > challengeLife: // too old to prove anything
+		case first != c:
+			first, half = c, m.Seq
+		case half != m.Seq:
 			sign = TrueSign
-		default:
-			first = i
 		}
 	}
 	return sign
@@ -151,8 +165,8 @@ func (e *Endpoint) challenging(seq uint16) bool {
 	if e.signs == nil {
 		return false
 	}
-	if _, ok := e.signs.live[seq]; ok {
+	if e.signs.live[seq] != nil {
 		return e.unacked[keyOf(data, seq, false, 0)] == nil
 	}
-	return e.fewUsed() && seq >= aheadFrom
+	return !e.wrapped && e.next[data] < aheadFrom && seq >= aheadFrom
 }

@@ -38,7 +38,7 @@ func TestSignsWhereNumbersBeginAgain(t *testing.T) {
 	for range 2 * around {
 		now = now.Add(20 * time.Millisecond)
 		say(t, host, now, "x")
-		host.Challenge(now, random.Uint32())
+		host.Challenge(now, random.Uint32(), false)
 		carry(host, client, nil)
 		carry(client, host, func(plain []byte) {
 			switch host.Signed(now, plain) {
@@ -69,7 +69,7 @@ func TestSignsAfterALoss(t *testing.T) {
 	for round := range rounds {
 		now = now.Add(3 * time.Millisecond) // a busy game of 16
 		say(t, host, now, "x")
-		host.Challenge(now, random.Uint32())
+		host.Challenge(now, random.Uint32(), false)
 		for {
 			d, ok := host.Datagram(now, nil)
 			if !ok {
@@ -134,7 +134,7 @@ func TestSignsWithFullQueue(t *testing.T) {
 		}
 		for n := range uint32(50) {
 			now = now.Add(time.Millisecond)
-			e.Challenge(now, n*0x9E3779B9)
+			e.Challenge(now, n*0x9E3779B9, false)
 			c := e.signs.asked[e.signs.next]
 			if e.at(now) != c.at {
 				t.Fatalf("%d messages wait: no challenge", waiting+1)
@@ -144,6 +144,55 @@ func TestSignsWithFullQueue(t *testing.T) {
 					t.Fatalf("%d messages wait: a challenge with %d, answered are those below %d", waiting+1, number, answered)
 				}
 			}
+		}
+	}
+}
+
+// Who knows or guesses one number of a challenge has no sign, not even if it acknowledges it twice. Numbers that
+// were never sent show that the sender guesses, also where the numbers of challenges lie behind those of messages.
+func TestGuessedSigns(t *testing.T) {
+	for _, used := range []uint16{0, behindBy + 500, 0xF000, 100} {
+		host := New(transport.HostPeer, Limits{})
+		say(t, host, start, "first")
+		host.Abandon()
+		host.next[data], host.wrapped = used, used == 100
+		random := rand.New(rand.NewPCG(1, uint64(used)))
+		for range challenges {
+			host.Challenge(start, random.Uint32(), false)
+			if _, ok := host.Datagram(start, nil); !ok {
+				t.Fatal("no challenge")
+			}
+		}
+		acknowledge := func(numbers ...uint16) Sign {
+			plain := []byte{2, byte(len(numbers))}
+			for _, n := range numbers {
+				h := transport.AckOf(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: n})
+				plain, _ = transport.Append(plain, &h, nil)
+			}
+			return host.Signed(start, plain)
+		}
+		c, other := host.signs.asked[3].numbers, host.signs.asked[4].numbers
+		if s := acknowledge(c[0], c[1]); s != TrueSign {
+			t.Errorf("%d messages: both numbers of a challenge are sign %d", used, s)
+		}
+		for _, one := range [][]uint16{{c[0]}, {c[0], c[0]}, {c[0], c[0], c[0]}, {c[0], other[0]}, {c[0], other[1]}} {
+			if s := acknowledge(one...); s != NoSign {
+				t.Errorf("%d messages: acknowledgements of %d, which aren't a challenge, are sign %d", used, one, s)
+			}
+		}
+		from, size := host.challengeRange()
+		guesses := 0
+		for range 10000 { // as many as fit a datagram
+			var numbers []uint16
+			for range 125 {
+				numbers = append(numbers, from+uint16(random.IntN(int(size))))
+			}
+			if acknowledge(numbers...) == TrueSign {
+				guesses++
+			}
+		}
+		if guesses > 0 {
+			t.Errorf("%d messages: %d of 10,000 guesses were right", used, guesses)
 		}
 	}
 }
