@@ -798,7 +798,7 @@ func TestChallengesAreCheap(t *testing.T) {
 	for _, tt := range []struct {
 		who            *chatter
 		mostTo, mostIn int
-	}{{s.chatters[0], 18, 4}, {s.chatters[2], 4, 4}, {s.chatters[3], 650, 1500}} {
+	}{{s.chatters[0], 18, 4}, {s.chatters[2], 4, 4}, {s.chatters[3], 650, 1750}} {
 		to, from := s.to[tt.who.addr], s.from[tt.who.addr]
 		s.advance(time.Minute, nil)
 		to, from = (s.to[tt.who.addr]-to)/60, (s.from[tt.who.addr]-from)/60

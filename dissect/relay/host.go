@@ -129,7 +129,7 @@ type peer struct {
 	link         *arq.Endpoint
 	born         time.Time
 	lastReceived time.Time
-	lastDoubted  time.Time // when the last datagram came that may be the client's, or an attacker's
+	lastDoubted  time.Time     // when the last datagram came that may be the client's, or an attacker's
 	active       time.Time     // when it last sent more than acknowledgements
 	pace         time.Duration // time between the last two such times
 	left         time.Time
