@@ -227,6 +227,9 @@ func guess(head []byte) (is, next string) {
 		{"\xff\xd8\xff", "a picture", ""},
 		{"GIF8", "a picture", ""},
 		{"%PDF-", "a PDF document", ""},
+		{"\x1a\x45\xdf\xa3", "a video", ""},
+		{"L\x00\x00\x00\x01\x14\x02\x00", "a shortcut", "give the file that it leads to"},
+		{"\xff\xfe", "text in UTF-16", ""},
 		{"MZ", "a Windows program", ""},
 		{"\x7fELF", "a Linux program", ""},
 	}
@@ -235,10 +238,12 @@ func guess(head []byte) (is, next string) {
 			return k.is, k.next
 		}
 	}
-	if len(head) > 262 && string(head[257:262]) == "ustar" {
-		return "a tar archive", unpack
-	}
+	at := func(offset int, text string) bool { return len(head) >= offset && bytes.HasPrefix(head[offset:], []byte(text)) }
 	switch {
+	case at(257, "ustar"):
+		return "a tar archive", unpack
+	case at(4, "ftyp"), at(0, "RIFF") && at(8, "AVI "):
+		return "a video", ""
 	case len(bytes.Trim(head, "0123456789abcdefABCDEF: \t\r\n")) == 0:
 		return "hex digits", "convert them with text2pcap"
 	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }):

@@ -34,13 +34,14 @@ func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
 	if err := os.MkdirAll(d.folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{program: "bcdissect.exe", fixture("stock_client.pcap"): "match.pcap"} {
+	for from, to := range map[string]string{program: "bcdissect.exe", fixture("stock_client.pcap"): "match.pcap", fixture("restart.pcap"): "several.drops"} {
 		copyFile(t, from, filepath.Join(d.folder, to))
 	}
 	for _, key := range [][]string{
 		{`HKCU\Software\Wine\WineBrowser`, "/v", "Browsers", "/d", filepath.Join(b.dir, "browser")},
 		{`HKCR\.html`, "/ve", "/d", "htmlfile"},
 		{`HKCR\.pcap`, "/ve", "/d", "bccapture"},
+		{`HKCR\.drops`, "/ve", "/d", "bcdrops"},
 		{`HKCR\bccapture\shell\open\command`, "/ve", "/d", `"C:\bc\bcdissect.exe" "%1"`},
 	} {
 		d.run("wine", append([]string{"reg", "add", key[0], "/f"}, key[1:]...)...)
@@ -87,9 +88,11 @@ func (d *desktop) open(row int) (console string) {
 	return d.window(`bcdissect\.exe$`, true)
 }
 
-// close presses Ctrl-C in the console, which ends the program and closes the window.
-func (d *desktop) close(console string) {
+// close leaves the page, which would say that the program has ended, and presses Ctrl-C in
+// the console, which ends the program and closes the window.
+func (d *desktop) close(p *homePage, console string) {
 	d.t.Helper()
+	p.do(chromedp.Navigate("about:blank"))
 	d.run("xdotool", "windowfocus", console, "key", "--window", console, "ctrl+c")
 	d.window(`bcdissect\.exe$`, false)
 }
@@ -105,15 +108,52 @@ func (d *desktop) visitPage(b browserStandIn, arrived string) *homePage {
 	return p
 }
 
-// The rows of the program and of the capture in the Explorer's window.
+// The rows of the program, of the capture and of drops in the Explorer's window.
 const (
 	programRow = 84
 	captureRow = 100
+	dropsRow   = 116
 )
 
+// drop starts the program as Explorer does when files and folders are dropped on it:
+// with the path of each, in quotes if it has a space. Wine's Explorer has no such drops,
+// so the command line belongs to a file, which is double-clicked.
+func (d *desktop) drop(paths ...string) (console string) {
+	d.t.Helper()
+	command := `C:\bc\bcdissect.exe`
+	for _, path := range paths {
+		if strings.Contains(path, " ") {
+			path = `"` + path + `"`
+		}
+		command += " " + path
+	}
+	d.run("wine", "reg", "add", `HKCR\bcdrops\shell\open\command`, "/f", "/ve", "/d", command)
+	return d.open(dropsRow)
+}
+
+// unixPath returns a path of Windows as this system names it.
+func unixPath(path string) string {
+	return filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", strings.ReplaceAll(strings.TrimPrefix(path, `C:\`), `\`, "/"))
+}
+
+// joinedParts is the name that the page gives to the parts of a recording.
+const joinedParts = "a_00001_20261124200000 and 1 more.pcapng"
+
+// makeParts writes two parts of one recording to a folder, with the names of a ring buffer's
+// files, and returns their paths.
+func makeParts(t *testing.T, folder string) [2]string {
+	t.Helper()
+	names := [2]string{`\a_00001_20261124200000.pcapng`, `\a_00002_20261124200100.pcapng`}
+	for i, frames := range []string{"1-2000", "2001-"} {
+		names[i] = folder + names[i]
+		program(t, "read", fixture("networked_battle.pcap"), "--frames", frames, "-w", unixPath(names[i]))
+	}
+	return names
+}
+
 // TestWindowsHome double-clicks the program in wine's Explorer. Its page records a match of
-// two bots on a host of this system. Captures are dropped on the page, and
-// one is opened with the program.
+// two bots on a host of this system. Captures are dropped on the page, and others
+// are opened with the program.
 func TestWindowsHome(t *testing.T) {
 	program := os.Getenv("BCDISSECT_EXE")
 	if program == "" {
@@ -136,12 +176,80 @@ func TestWindowsHome(t *testing.T) {
 	p.back()
 	p.finds("Friday night")
 	p.opensDropped()
-	p.do(chromedp.Navigate("about:blank")) // the page would say that the program has ended
-	d.close(console)
+	p.joinsParts()
+	d.close(p, console)
 
 	console = d.open(captureRow)
-	d.visitPage(b, shown).titled("match.pcap")
-	d.close(console)
+	p = d.visitPage(b, shown)
+	p.titled("match.pcap", "stock_client.pcap")
+	d.close(p, console)
+	d.opensDrops(b)
+}
+
+// joinsParts opens two parts of a recording in the list, which are one match.
+func (p *homePage) joinsParts() {
+	p.t.Helper()
+	makeParts(p.t, eval[string](p.tab, `document.querySelector("footer bdi").textContent`))
+	const watch = `[...document.querySelectorAll(".list li")].find((e) => e.textContent.includes("2 parts"))?.querySelector("[data-key^='w ']")`
+	p.until(watch + ` !== undefined`)
+	eval[chromedp.Void](p.tab, watch+`.click()`)
+	p.arrives(shown)
+	p.titled(joinedParts, "networked_battle.pcap")
+	p.back()
+}
+
+// opensDrops drops captures and parts of a recording on the program, then a capture with what
+// is none, and then no capture at all.
+func (d *desktop) opensDrops(b browserStandIn) {
+	d.t.Helper()
+	const folder = `C:\My games`
+	if err := os.MkdirAll(filepath.Join(unixPath(folder), "old"), 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	parts := makeParts(d.t, folder)
+	for to, from := range map[string]string{"Größe 日本.pcap": "no_identity.pcap", "A&B[1].pcap": "two_teams.pcap", "copy.pcap": "two_teams.pcap"} {
+		copyFile(d.t, fixture(from), filepath.Join(unixPath(folder), to))
+	}
+	const shortcut = "L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00F" // how each begins
+	for name, text := range map[string]string{"notes.txt": "hello\n", "match.lnk": shortcut} {
+		if err := os.WriteFile(filepath.Join(unixPath(folder), name), []byte(text), 0o600); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	const (
+		isText     = "notes.txt: not a capture: it looks like text; give a pcap, pcapng or log file"
+		isShortcut = "match.lnk: not a capture: it looks like a shortcut; give the file that it leads to"
+		isFolder   = "old: a folder; choose the captures in it"
+		isCopy     = "copy.pcap has the same bytes as A&B[1].pcap; it counts once"
+	)
+
+	console := d.drop(folder+`\A&B[1].pcap`, folder+`\Größe 日本.pcap`, folder+`\copy.pcap`, parts[1], parts[0], `C:\bc\match.pcap`)
+	p := d.visitPage(b, shown)
+	p.titled(joinedParts+", match.pcap, Größe 日本.pcap, A&B[1].pcap", "networked_battle.pcap", "stock_client.pcap", "no_identity.pcap", "two_teams.pcap")
+	p.back()
+	p.complains(isCopy)
+	d.close(p, console)
+
+	console = d.drop(folder+`\match.lnk`, folder+`\notes.txt`, folder+`\old`, folder+`\Größe 日本.pcap`)
+	p = d.visitPage(b, shown)
+	p.titled("Größe 日本.pcap", "no_identity.pcap")
+	p.back()
+	p.complains(isShortcut, isText, isFolder)
+	d.close(p, console)
+
+	console = d.drop(folder+`\notes.txt`, folder+`\old`)
+	p = d.visitPage(b, atHome)
+	p.complains(isText, isFolder)
+	d.close(p, console)
+}
+
+// complains checks the sentences on the page about what could not be opened.
+func (p *homePage) complains(sentences ...string) {
+	p.t.Helper()
+	p.until(`!document.querySelector(".trouble").hidden`)
+	if got, want := eval[string](p.tab, `document.querySelector(".trouble p").textContent`), strings.Join(sentences, "\n"); got != want {
+		p.t.Errorf("the page says %q, not %q", got, want)
+	}
 }
 
 // watchedLive opens the live page of the recording, which shows both bots.
@@ -172,20 +280,24 @@ func (p *homePage) opensDropped() {
 	}
 	p.put(letters, text, fixture("two_teams.pcap"))
 	p.arrives(shown)
-	p.titled("Größe 日本.pcap", "two_teams.pcap")
+	p.titled("Größe 日本.pcap, two_teams.pcap", "stock_client.pcap", "two_teams.pcap")
 	p.back()
 }
 
-// titled checks which captures are open.
-func (p *homePage) titled(names ...string) {
+// titled checks which captures are open, and that the messages of these fixtures are listed.
+func (p *homePage) titled(title string, fixtures ...string) {
 	p.t.Helper()
-	title := eval[string](p.tab, `document.querySelector(".bars .title").textContent`)
-	for _, name := range names {
-		if !strings.Contains(title, name) {
-			p.t.Errorf("%q is open, without %s", title, name)
-		}
+	if got := eval[string](p.tab, `document.querySelector(".bars .title").textContent`); got != title {
+		p.t.Errorf("%q is open, not %q", got, title)
+	}
+	want := 0
+	for _, name := range fixtures {
+		want += bytes.Count(program(p.t, "read", "-T", "json", fixture(name)), []byte("\n"))
 	}
 	p.view("messages")
+	if got := eval[int](p.tab, `+document.querySelector(".counted").textContent.replace(/\D/g, "")`); got != want {
+		p.t.Errorf("%s: %d messages are listed, not %d", title, got, want)
+	}
 }
 
 // copyFile copies a file.

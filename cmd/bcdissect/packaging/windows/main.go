@@ -65,6 +65,7 @@ func run(wine string, args []string) (err error) {
 	defer func() { err = errors.Join(err, removeAll(dir)) }()
 	prefix := filepath.Join(dir, "prefix")
 	env := append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "WINEPREFIX="+prefix, "WINEDEBUG=-all",
+		"LC_ALL=C.UTF-8",                   // the encoding of file names and arguments here
 		"WINEDLLOVERRIDES=mscoree,mshtml=") // otherwise wine offers to download .NET and a browser
 	overlay, err := overlay(dir)
 	if err != nil {
