@@ -206,6 +206,9 @@ func (p *pass) message(body []byte) error {
 	if h.Type == transport.Connect && p.side == session.Client {
 		p.connect(body)
 	}
+	if h.Type.Ends() {
+		p.c.Ended()
+	}
 	// The host makes up the number of a challenge, so no messages are missing
 	// before it.
 	challenge, _ := msg.IsChallenge(body)

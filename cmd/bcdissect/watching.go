@@ -24,7 +24,6 @@ const (
 	mostDelay   = time.Hour
 	watchers    = 600           // connections at the same time, since each browser opens several
 	writeBuffer = 256 << 10     // size of a connection's buffer in the system, in bytes
-	liveMemory  = 32 << 20      // target for the memory of the program in bytes while it serves the page
 	liveGrowth  = 25            // growth of the heap in percent between garbage collections meanwhile
 	anyPort     = "127.0.0.1:0" // address of --web without a value
 )
@@ -75,7 +74,6 @@ func (w *livePages) open(log *cli.Log) error {
 		_ = l.Close() // no connection was accepted
 		return cli.Failed(fmt.Errorf("--web: %w", cli.Plain(err)))
 	}
-	cli.LimitMemory(liveMemory)
 	cli.CollectOften(liveGrowth)
 	at := l.Addr().(*net.TCPAddr).AddrPort()
 	w.say(log, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))

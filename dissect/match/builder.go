@@ -684,9 +684,9 @@ func (g *game) figures() {
 	g.soFar()
 	m.Open = m.Over == nil
 	g.describeNameless()
-	m.Events = make([]Event, len(g.log))
-	for i, e := range g.log {
-		m.Events[i] = *e
+	m.Events = slices.Grow(m.Events[:0], len(g.log))
+	for _, e := range g.log {
+		m.Events = append(m.Events, *e)
 	}
 	for i := range m.Players {
 		if p := &m.Players[i]; p.LeftHow == LeftSilent {

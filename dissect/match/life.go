@@ -15,12 +15,13 @@ import (
 type lifeState struct {
 	class      *ship.Class
 	over       bool
-	wreck      float64 // until this time, updates may be those of a wreck
-	lostAtHost bool    // the host reported the loss
-	own        bool    // the capture has updates that the owner itself sent
-	feed       feed    // source of positions, unless own
-	block      feed    // source of subsystems
-	track      thinner
+	wreck      float64  // until this time, updates may be those of a wreck
+	lostAtHost bool     // the host reported the loss
+	own        bool     // the capture has updates that the owner itself sent
+	feed       feed     // source of positions, unless own
+	block      feed     // source of subsystems
+	track      *thinner // nil without samples, and after the end
+	last       Sample   // of the track
 	at         [3]float32
 	seen       float64 // time of at
 	have       bool    // at is valid
@@ -260,6 +261,7 @@ func (g *game) endLife(i int, t float64, how string) {
 		return
 	}
 	g.flushTrack(i)
+	s.track = nil
 	s.over, s.wreck = true, math.Inf(1)
 	l := &g.m.Lives[i]
 	l.End, l.EndHow = t, how
@@ -347,7 +349,7 @@ func (g *game) move(i int, r *dissect.Record, m *msg.StateUpdate) {
 	if m.Flags&msg.DirtyCloak != 0 {
 		g.cloaks(r.Datagram.Number, i, m.Cloak != (r.Layout == decode.OpenBC))
 	}
-	last := &s.track.last
+	last := &s.last
 	next := Sample{T: g.b.now, At: s.at, Forward: last.Forward, Up: last.Up, Speed: s.speed, Cloaked: s.cloak}
 	if m.Flags&msg.DirtyForward != 0 {
 		next.Forward = m.Forward.Vec()

@@ -7,11 +7,9 @@ import "math"
 // per second a straight line from the last kept sample may have to pass closely
 // by all samples since. A sample is kept when no such line is left.
 type thinner struct {
-	begun   bool
-	pending bool        // last is not in the track yet
+	pending bool        // the last sample is not in the track yet
 	from    [10]float64 // values of the last kept sample
 	begin   float64     // time of that sample
-	last    Sample
 	low     [10]float64 // limits of the change per second
 	high    [10]float64
 }
@@ -43,23 +41,25 @@ var tolerances = [10]float64{
 
 // push adds a sample to the track of a life.
 func (g *game) push(i int, s *Sample) {
-	t := &g.state[i].track
+	state := g.state[i]
+	t, last := state.track, state.last
 	switch {
-	case !t.begun:
+	case t == nil:
+		state.track = &thinner{}
 		g.keep(i, s)
 		return
-	case s.T <= t.last.T: // the same moment, or out of order
+	case s.T <= last.T: // the same moment, or out of order
 		return
-	case s.Cloaked != t.last.Cloaked || s.T-t.last.T > trackGap:
+	case s.Cloaked != last.Cloaked || s.T-last.T > trackGap:
 		g.flushTrack(i)
 		g.keep(i, s)
 		return
 	}
 	if !t.takes(s) {
-		last := t.last
 		g.keep(i, &last)
 		t.takes(s)
 	}
+	state.last = *s
 }
 
 // takes makes the sample the last one after the kept one. It reports false if
@@ -82,15 +82,16 @@ func (t *thinner) takes(s *Sample) bool {
 			t.high[k] = high
 		}
 	}
-	t.last, t.pending = *s, true
+	t.pending = true
 	return true
 }
 
 // keep stores a sample in the track as the start of the next line.
 func (g *game) keep(i int, s *Sample) {
-	t := &g.state[i].track
-	t.begun, t.pending = true, false
-	t.from, t.begin, t.last = values(s), s.T, *s
+	state := g.state[i]
+	t := state.track
+	state.last, t.pending = *s, false
+	t.from, t.begin = values(s), s.T
 	for k := range t.low {
 		t.low[k], t.high[k] = math.Inf(-1), math.Inf(1)
 	}
@@ -104,8 +105,8 @@ func (g *game) keep(i int, s *Sample) {
 
 // flushTrack stores the last sample in the track.
 func (g *game) flushTrack(i int) {
-	if t := &g.state[i].track; t.pending {
-		last := t.last
+	if t := g.state[i].track; t != nil && t.pending {
+		last := g.state[i].last
 		g.keep(i, &last)
 	}
 }

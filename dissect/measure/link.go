@@ -16,7 +16,7 @@ type link struct {
 	gaps      *gaps // nil while there are no gaps
 	rtt       spread
 	slowest   moment // when the message with the longest round trip was sent
-	rates     rates
+	rates     *rates // nil until they are measured
 	last      moment // time of the last datagram
 	keepalive moment // time of the last keepalive
 	spacing   mean   // time between keepalives
@@ -90,10 +90,18 @@ func (l *link) datagram(d *dissect.Datagram, at moment, rates bool) {
 	}
 	l.Last, l.last = d.Time, at
 	if rates {
-		b := l.rates.at(at.ns)
+		b := l.bucket(at.ns)
 		b.datagrams++
 		b.bytes += uint64(size)
 	}
+}
+
+// bucket returns the bucket of a time.
+func (l *link) bucket(ns int64) *bucket {
+	if l.rates == nil {
+		l.rates = new(rates)
+	}
+	return l.rates.at(ns)
 }
 
 // silent notes the time between the last two datagrams.
@@ -112,7 +120,7 @@ func (l *link) message(r *dissect.Record, at moment, rates bool) {
 	alive := r.Keepalive()
 	repeated := r.Repeat && !alive
 	if rates && at.known {
-		b := l.rates.at(at.ns)
+		b := l.bucket(at.ns)
 		b.messages++
 		if repeated {
 			b.repeated++
@@ -208,7 +216,7 @@ func (l *link) result(c *conversation, now int64) Link {
 	if l.slowest.known {
 		out.RTT.MaxAt = time.Unix(0, l.slowest.ns).UTC()
 	}
-	if !l.First.IsZero() {
+	if !l.First.IsZero() && l.rates != nil {
 		out.Rate = l.rates.result(now, packet.Nanos(l.First))
 	}
 	return out

@@ -174,6 +174,7 @@ type conversation struct {
 	peer     uint8
 	restarts int64
 	used     uint64 // when it was last used, in uses of all conversations
+	ended    bool   // the client has left, or the host has removed it
 	streams  int    // number of streams of ships
 	links    [2]link
 }
@@ -246,6 +247,9 @@ func (m *Meter) Record(r *dissect.Record) error {
 		return nil
 	}
 	l.message(r, at, !m.LinksOnly)
+	if t := r.Transport.Type; t.Ends() || t == transport.Connect {
+		c.ended = t.Ends()
+	}
 	switch h := &r.Transport; {
 	case h.Type == transport.Acknowledge:
 		l.Acks++
@@ -339,16 +343,11 @@ func (m *Meter) Laps(yield func(*Lap)) {
 	}
 }
 
-// restful is the silence after which earlier messages are no longer
-// acknowledged or retransmitted, since hosts and clients give up the connection
-// after 45 seconds.
-const restful = time.Minute
-
-// rest frees the memory for measuring acknowledgements of conversations that
-// have been silent for so long.
+// rest frees the memory for measuring acknowledgements of a conversation at
+// rest.
 func (c *conversation) rest(now int64) {
 	for i := range c.links {
-		if l := &c.links[i]; l.last.known && packet.Minus(now, l.last.ns) < int64(restful) {
+		if l := &c.links[i]; l.last.known && !transport.AtRest(time.Duration(packet.Minus(now, l.last.ns)), c.ended) {
 			return
 		}
 	}

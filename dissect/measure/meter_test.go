@@ -654,6 +654,46 @@ func verify(tb testing.TB, m *Meter) {
 
 // FuzzMeter takes six bytes for each record. For any bytes, limits are kept and
 // counts agree with each other.
+// TestConversationRests frees the memory of a conversation ten seconds after its end.
+// Messages that wait for their acknowledgement still count, and one that comes late is for
+// the right message.
+func TestConversationRests(t *testing.T) {
+	p := newTape()
+	for i := range uint16(100) {
+		p.ms(float64(i), dissect.ToHost, data(i))
+	}
+	for i := range uint16(97) {
+		p.ms(200, dissect.FromHost, ackOf(data(i)))
+	}
+	p.ms(300, dissect.ToHost, dissect.Record{Transport: transport.Header{Type: transport.Leave}})
+	side := func() *link {
+		for _, c := range p.conversations {
+			return &c.links[0]
+		}
+		return nil
+	}
+	lap := func(seconds float64) *waiting {
+		p.Advance(start.Add(time.Duration(seconds * 1e9)))
+		p.Laps(func(*Lap) {})
+		return &side().spaces[1].waiting
+	}
+	if w := lap(10.2); len(w.ring) != 100 || w.heads == nil {
+		t.Errorf("after 9.9 seconds: %d messages", len(w.ring))
+	}
+	w := lap(10.3)
+	if len(w.ring) != 3 || cap(w.ring) != 3 || w.heads != nil || side().spaces[1].acked != nil {
+		t.Errorf("at rest: %d messages, room for %d, %d slots", len(w.ring), cap(w.ring), len(w.heads))
+	}
+	before, _ := p.both(t)
+	check(t, "messages that wait", w.count(), 3)
+	p.ms(11000, dissect.FromHost, ackOf(data(98)))
+	after, _ := p.both(t)
+	check(t, "messages that wait", w.count(), 2)
+	check(t, "acknowledged", after.Data.Acknowledged-before.Data.Acknowledged, 1)
+	p.ms(11001, dissect.ToHost, data(100))
+	check(t, "messages that wait", w.count(), 3)
+}
+
 func FuzzMeter(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0})
 	f.Add([]byte{0x00, 0, 5, 0, 0, 10, 0x12, 0, 5, 0, 0, 20, 0x00, 0, 9, 0, 0, 1, 0x80, 0, 9, 0, 0, 1, 0x04, 0, 0, 0, 0, 9})

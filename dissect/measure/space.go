@@ -90,34 +90,35 @@ func (s *space) restart() {
 // messages that still wait, since they are counted.
 func (s *space) rest() {
 	s.acked = nil
-	if s.waiting.alive == 0 {
-		s.waiting = waiting{most: s.waiting.most}
-	}
+	s.waiting.rest()
 }
 
 // waiting has the messages that wait for their acknowledgement: those among the
 // last MaxOutstanding in a ring, and an index of the ring by key.
 type waiting struct {
 	ring  []message
-	most  int // length of the ring. 0 means MaxOutstanding.
-	next  int // index of the next message once the ring is full
-	alive int // number of messages that still wait
-	heads []uint16
+	most  int      // length of the ring. 0 means MaxOutstanding.
+	next  int      // index of the next message once the ring is full
+	alive int      // number of messages that still wait
+	heads []uint16 // nil until it is needed
 }
 
 // A message is an entry of the ring. Its key is 0 once it no longer waits.
 type message struct {
 	key       key
-	ambiguous bool // it is unknown which transmission an acknowledgement is for
-	at        moment
-	nth       int64  // of the transmissions of its class, the latest one of this message
 	chain     uint16 // 1 + index of the next message in the same slot, or 0 if there is none
+	ambiguous bool   // it is unknown which transmission an acknowledgement is for
+	at        moment
+	nth       int64 // of the transmissions of its class, the latest one of this message
 }
 
 // find returns the message, and the place of its index.
 func (w *waiting) find(k key) (m *message, ref *uint16) {
 	if w.alive == 0 {
 		return nil, nil
+	}
+	if w.heads == nil {
+		w.index()
 	}
 	for ref = &w.heads[k.slot(MaxOutstanding)]; *ref != 0; ref = &m.chain {
 		m = &w.ring[*ref-1]
@@ -179,6 +180,34 @@ func (w *waiting) repeated(k key, nth int64) bool {
 		m.nth, m.ambiguous = nth, true
 	}
 	return m != nil
+}
+
+// rest frees all memory but that of the messages that wait.
+func (w *waiting) rest() {
+	if w.heads == nil {
+		return
+	}
+	oldest := 0
+	if len(w.ring) == w.most {
+		oldest = w.next
+	}
+	kept := make([]message, 0, w.alive)
+	for i := range w.ring {
+		if m := &w.ring[(oldest+i)%len(w.ring)]; m.key != 0 {
+			kept = append(kept, *m)
+		}
+	}
+	*w = waiting{ring: kept, most: w.most, alive: w.alive}
+}
+
+// index makes the index again.
+func (w *waiting) index() {
+	kept := w.ring
+	*w = waiting{most: w.most}
+	for i := range kept {
+		m := &kept[i]
+		w.add(m.key, m.at, m.nth, m.ambiguous)
+	}
 }
 
 // clear drops all messages.

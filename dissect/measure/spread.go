@@ -14,7 +14,7 @@ import (
 type spread struct {
 	n        int64
 	min, max int64
-	counts   [1 + octaves*steps + 1]uint32
+	counts   [1 + (1+octaves*steps)/steps]*[steps]uint32 // nil where all are 0, since round trips of a link differ little
 }
 
 // Each octave from lowest to lowest+octaves is divided into steps ranges of the
@@ -57,15 +57,25 @@ func (s *spread) add(ns int64) {
 	}
 	s.max = max(s.max, ns)
 	s.n++
-	s.counts[rangeOf(ns)]++
+	i := rangeOf(ns)
+	block := &s.counts[i/steps]
+	if *block == nil {
+		*block = new([steps]uint32)
+	}
+	(*block)[i%steps]++
 }
 
 // quantile returns the time that the given share of all times does not exceed.
 func (s *spread) quantile(share float64) time.Duration {
 	rank := max(1, int64(math.Ceil(share*float64(s.n))))
-	for i, c := range s.counts {
-		if rank -= int64(c); rank <= 0 {
-			return time.Duration(min(max(middle(i), s.min), s.max))
+	for b, block := range s.counts {
+		if block == nil {
+			continue
+		}
+		for i, c := range block {
+			if rank -= int64(c); rank <= 0 {
+				return time.Duration(min(max(middle(b*steps+i), s.min), s.max))
+			}
 		}
 	}
 	return time.Duration(s.max)

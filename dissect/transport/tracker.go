@@ -129,14 +129,22 @@ func (t *Tracker) Reset() {
 	}
 }
 
-// restful is the silence after which nothing is sent again, since both sides
-// give up the connection after 45 seconds.
-const restful = time.Minute
+// AtRest reports whether so long a silence means that nothing of a connection is
+// sent again. Both sides give up a connection after 45 seconds of silence. Once one
+// of them has ended it, the game repeats acknowledgements for 4 seconds and messages
+// every 5 seconds at most.
+func AtRest(silence time.Duration, ended bool) bool {
+	if ended {
+		return silence >= 10*time.Second
+	}
+	return silence >= time.Minute
+}
 
-// Rest frees the memory of a tracker whose sender has long been silent. If the sender goes
-// on, only retransmissions of messages from before the silence are not recognised.
-func (t *Tracker) Rest(now time.Time) {
-	if packet.Minus(packet.Nanos(now), t.last) < int64(restful) {
+// Rest frees the memory of a tracker whose connection is at rest ([AtRest]). If the
+// sender goes on, only retransmissions of messages from before the silence are not
+// recognised.
+func (t *Tracker) Rest(now time.Time, ended bool) {
+	if !AtRest(time.Duration(packet.Minus(packet.Nanos(now), t.last)), ended) {
 		return
 	}
 	for i := range t.spaces {

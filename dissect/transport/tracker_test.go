@@ -381,6 +381,34 @@ func TestTrackerForgetsByLap(t *testing.T) {
 	}
 }
 
+// TestTrackerRests frees the tables when nothing more is sent again: after a minute of
+// silence, or after ten seconds if the connection has ended. The numbers go on.
+func TestTrackerRests(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		silence := 60.0
+		if ended {
+			silence = 10
+		}
+		var k Tracker
+		for _, m := range then(counted(250, 20, 0xFFFF, 10), taken{seq: 271, at: 3}) {
+			m.give(&k)
+		}
+		at := func(seconds float64) time.Time { return noon.Add(time.Duration(seconds * 1e9)) }
+		if k.Rest(at(3+silence-0.1), ended); k.Memory() == 0 {
+			t.Errorf("ended %t: the tables are gone too early", ended)
+		}
+		if k.Rest(at(3+silence), ended); k.Memory() != 0 {
+			t.Errorf("ended %t: %d bytes after the silence", ended, k.Memory())
+		}
+		for _, m := range []taken{{seq: 270, number: 270, late: true}, {seq: 272, number: 272}, {seq: 273, number: 273}, {seq: 273, number: 273, repeat: true}} {
+			m.at = 4 + silence
+			if v := m.give(&k); v.Number != int64(m.number) || v.Late != m.late || v.Repeat != m.repeat || v.Gap != 0 {
+				t.Errorf("ended %t: %+v gives %+v", ended, m, v)
+			}
+		}
+	}
+}
+
 func TestTrackerDoesNotAllocate(t *testing.T) {
 	var tr Tracker
 	messages := counted(0, (Laps+2)*lap, 0xFF, 100)

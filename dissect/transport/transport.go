@@ -43,6 +43,10 @@ const (
 // Known reports whether t is one of the known types.
 func Known(t Type) bool { return t <= Leave || t == Standard }
 
+// Ends reports whether a message of the type ends a connection: its sender leaves,
+// or the host removes the client.
+func (t Type) Ends() bool { return t == BootPlayer || t == Disconnect || t == Leave }
+
 var kinds = [...]string{
 	NameChange:  "name_change",
 	Acknowledge: "ack",

@@ -88,15 +88,11 @@ type Server struct {
 // New returns a server on a socket. The address seen is the address of the host
 // in recordings.
 func New(conn Conn, seen netip.AddrPort) *Server {
-	s := &Server{
+	return &Server{
 		conn: conn, seen: seen,
 		waiting: make(chan inbound, waitingAtMost), free: make(chan *[largest]byte, waitingAtMost), broken: make(chan error, 1),
 		orders: make(chan order), Bans: &Bans{},
 	}
-	for range waitingAtMost {
-		s.free <- new([largest]byte)
-	}
-	return s
 }
 
 // receive reads datagrams into the queue until the socket is closed. It never
@@ -104,12 +100,17 @@ func New(conn Conn, seen netip.AddrPort) *Server {
 // does.
 func (s *Server) receive() {
 	var spare [largest]byte
+	buffers := 0
 	socket := NewSocket(s.conn, &s.noRoom)
 	for {
 		data := &spare
 		select {
 		case data = <-s.free:
 		default:
+			if buffers < waitingAtMost {
+				data = new([largest]byte)
+				buffers++
+			}
 		}
 		n, from, err := socket.Receive(data[:])
 		switch {

@@ -36,6 +36,7 @@ type Conversation struct {
 	begun  time.Time // time of the first numbered message
 	ready  bool      // the client has sent that it is ready to play
 	scored bool      // the client was sent scores
+	ended  bool      // the client has left, or the host has removed it
 	nonce  uint32    // nonce of the connect request, 0 if there was none
 }
 
@@ -79,7 +80,7 @@ func (c *Conversation) reset() {
 		s.tracks = tracks
 	}
 	c.player, c.id, c.slot, c.nonce, c.begun = nil, 0, -1, 0, time.Time{}
-	c.given, c.spoke, c.warned, c.turned, c.asked, c.ready, c.scored = false, false, false, false, false, false, false
+	c.given, c.spoke, c.warned, c.turned, c.asked, c.ready, c.scored, c.ended = false, false, false, false, false, false, false, false
 }
 
 // Restart forgets the state of the connection: sequence numbers, fragments, the
@@ -162,7 +163,10 @@ func (c *Conversation) Connect(nonce uint32, now time.Time) (restart bool) {
 }
 
 // Connected stores the nonce of the request that began the connection.
-func (c *Conversation) Connected(nonce uint32) { c.nonce, c.asked = nonce, true }
+func (c *Conversation) Connected(nonce uint32) { c.nonce, c.asked, c.ended = nonce, true, false }
+
+// Ended records that the client has left, or that the host has removed it.
+func (c *Conversation) Ended() { c.ended = true }
 
 // Ready records that the client is ready to play.
 func (c *Conversation) Ready() { c.ready = true }

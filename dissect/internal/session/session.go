@@ -167,11 +167,11 @@ func (t *Table) recentOf(a, b netip.AddrPort) **Conversation {
 	return &t.recent[(a.Port()^b.Port())*golden>>8]
 }
 
-// Rest frees memory of conversations that have long been silent.
+// Rest frees memory of conversations at rest.
 func (t *Table) Rest(now time.Time) {
 	for _, c := range t.all {
 		for i := range c.sides {
-			c.sides[i].numbers.Rest(now)
+			c.sides[i].numbers.Rest(now, c.ended)
 		}
 	}
 }
