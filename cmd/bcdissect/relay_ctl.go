@@ -31,10 +31,10 @@ func newControl(s cli.Streams) *cobra.Command {
 	var c controlling
 	cmd := &cobra.Command{
 		Use:   "ctl",
-		Short: "Look after a running host: players, kick, ban, say",
+		Short: "Look after a running host: players, kick, ban, say, restart",
 		Long: `Ctl looks after a host that runs on this machine as the same user: it lists,
-kicks and bans players, and writes to them. If several hosts run, choose one
-with --listen or --control.`,
+kicks and bans players, writes to them, and begins the match anew. If several
+hosts run, choose one with --listen or --control.`,
 		Example: `  # see who plays
   bcdissect relay ctl players
   # make the player in slot 3 leave
@@ -59,6 +59,7 @@ with --listen or --control.`,
 		{"kick NAME|ID", "Remove a player", cobra.ExactArgs(1)},
 		{"ban NAME|ID|ADDRESS", "Ban a player's address, or any; saved in the file of --bans", cobra.ExactArgs(1)},
 		{"say TEXT...", "Say something to all players", cobra.MinimumNArgs(1)},
+		{"restart", "Begin the match anew", cobra.NoArgs},
 	} {
 		name, _, _ := strings.Cut(sub.use, " ")
 		cmd.AddCommand(&cobra.Command{

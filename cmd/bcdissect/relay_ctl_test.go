@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/control"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
@@ -81,6 +83,17 @@ func TestRelayControl(t *testing.T) {
 	}
 	if !b.until(func() bool { return heard }) {
 		t.Error("a player has not heard it")
+	}
+
+	heard = false
+	b.Deliver = func(_ time.Time, m *arq.Message) {
+		heard = heard || bytes.Equal(m.Body, []byte{byte(msg.OpRestartGame)})
+	}
+	if r := ctl(host, "restart"); r.out != "the match began anew for 2 players\n" {
+		t.Errorf("got %q, %q", r.out, r.errors)
+	}
+	if !b.until(func() bool { return heard }) {
+		t.Error("a player was not told of the restart")
 	}
 
 	const kicked, banned = 4, 5

@@ -219,6 +219,17 @@ func (b *bot) does(now time.Time, s Step) error {
 	return nil
 }
 
+// restarts begins the match anew: the bot has a new ship if it had one, and forgets
+// the ships of others.
+func (b *bot) restarts(now time.Time) {
+	flies := b.craft != nil
+	b.loses()
+	b.targets = [wire.Slots]wire.ObjectID{}
+	if flies {
+		b.creates(now)
+	}
+}
+
 // leaves makes the bot leave.
 func (b *bot) leaves(now time.Time) {
 	if b.state == playing {
@@ -266,6 +277,8 @@ func (b *bot) deliver(now time.Time, m *relay.Message) {
 		if id, _, ok := msg.UpdateHead(m.Body); ok {
 			b.sees(now, id, m.Body)
 		}
+	case msg.OpRestartGame:
+		b.restarts(now)
 	case msg.OpChat, msg.OpObjectCreateTeam, msg.OpDestroyObject:
 		switch t := b.run.decoder.Read(msg.Catalog().Lookup(op), m.Body, decode.Undecided, nil).Message.(type) {
 		case *msg.Chat:

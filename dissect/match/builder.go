@@ -330,6 +330,7 @@ type game struct {
 	last float64 // time of the last record
 	who  who
 
+	former    map[wire.ObjectID]int // ships of the match before the restart. What clients sent before they heard of it still comes.
 	ships     map[wire.ObjectID]int // index of the latest life of an object
 	recent    [wire.Slots]recent    // indices of the objects' latest lives, one table for each slot
 	state     []*lifeState          // indexed by life
@@ -371,7 +372,7 @@ func (g *game) begin() {
 	g.m = &Match{
 		Host: g.host, Name: g.b.names[g.host], Origin: g.b.origin, Begin: g.b.now, End: g.b.now, Vantage: VantageUnknown,
 	}
-	g.ships, g.recent, g.state = map[wire.ObjectID]int{}, [wire.Slots]recent{}, nil
+	g.former, g.ships, g.recent, g.state = nil, map[wire.ObjectID]int{}, [wire.Slots]recent{}, nil
 	g.ends, g.kills, g.unsettled, g.lines = nil, nil, nil, map[netip.AddrPort]*lineState{}
 	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[string]hashSeen{}
 	g.accidents, g.unarmed = map[int]accident{}, map[int]*unarmed{}
@@ -638,7 +639,9 @@ func (g *game) restart(r *dissect.Record) {
 		return
 	}
 	g.event(r.Datagram.Number, EventMatch, NoPlayer, "the match restarts")
+	former := g.ships
 	g.next(EndRestart)
+	g.former = former
 	g.restarted = map[netip.AddrPort]bool{client: true}
 }
 

@@ -257,6 +257,9 @@ func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
 		if e.Class == event.ClassExploding {
 			killer = g.byID(r, e.FiringPlayer)
 		}
+		if killer == NoPlayer && g.m.Lives[life].EndHow == "left" {
+			return // the host ends the ship of a player who has left
+		}
 		g.lose(r.Datagram.Number, g.m.Lives[life].Player, life, killer, exploding)
 	case event.CodeAddToRepairList:
 		g.repair(r, e.Source, "queued")

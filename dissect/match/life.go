@@ -105,6 +105,12 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 		}
 		return
 	}
+	if _, old := g.former[o.ID]; old {
+		if !fromOwner {
+			return
+		}
+		delete(g.former, o.ID)
+	}
 	owner := g.owner(r, slot, id)
 	if owner != NoPlayer {
 		p := &g.m.Players[owner]
@@ -230,8 +236,8 @@ func (g *game) owner(r *dissect.Record, slot, id uint8) int {
 // late begins the life of a ship whose creation was not captured.
 func (g *game) late(r *dissect.Record, id wire.ObjectID) int {
 	slot, ok := id.Slot()
-	if !ok {
-		return NoLife // the ship is not a player's
+	if _, old := g.former[id]; old || !ok {
+		return NoLife // the ship is lost, or not a player's
 	}
 	owner := g.meet(r)
 	if r.Dir == dissect.FromHost {

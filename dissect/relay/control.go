@@ -84,6 +84,20 @@ func (h *Host) Recheck(now time.Time) (n int) {
 	return n
 }
 
+// Restart begins the match anew and returns the number of players. The players lose
+// their ships and scores, and choose ships again.
+func (h *Host) Restart(now time.Time) int {
+	h.tick(now)
+	for _, p := range h.peers {
+		p.objects, p.objectB = nil, 0
+	}
+	players, body := slices.Clone(h.playing()), h.encode(msg.OpRestartGame, &msg.RestartGame{})
+	for _, p := range players {
+		h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: body})
+	}
+	return len(players)
+}
+
 // longestLine is the longest chat line of the host in bytes.
 const longestLine = 200
 

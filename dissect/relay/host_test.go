@@ -670,6 +670,22 @@ func TestControl(t *testing.T) {
 		t.Errorf("a long line is sent as %v", got)
 	}
 	b.take()
+	a.say("03000208800000FFFFFF3F010000000000000000000000000000803F0000000000000000000000000000000000000001430153")
+	objects := func() int { return g.host.Players()[0].Objects }
+	if objects() != 1 {
+		t.Errorf("a player has %d objects", objects())
+	}
+	a.take()
+	b.take()
+	if n := g.host.Restart(g.now); n != 2 || objects() != 0 {
+		t.Errorf("the match restarts for %d players, and one has %d objects", n, objects())
+	}
+	g.exchange()
+	for _, c := range []*client{a, b} {
+		if got := c.take(); !slices.Equal(got, []string{"39"}) {
+			t.Errorf("sent %v at a restart", got)
+		}
+	}
 	if n := g.host.Recheck(g.now); n != 0 {
 		t.Errorf("%d put out without a ban", n)
 	}

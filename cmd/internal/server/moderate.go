@@ -61,8 +61,10 @@ func (s *Server) obey(now time.Time, r control.Request) control.Answer {
 		text, err = s.ban(now, r.Argument)
 	case "say":
 		text, err = s.say(now, r.Argument)
+	case "restart":
+		text = "the match began anew for " + plural.Count(s.Host.Restart(now), "player")
 	default:
-		err = fmt.Errorf("%q: want kick, ban, say, status or players", r.Command)
+		err = fmt.Errorf("%q: want kick, ban, say, restart, status or players", r.Command)
 	}
 	if err != nil {
 		return control.Answer{Error: err.Error()}
