@@ -47,6 +47,7 @@ const (
 	silentSeconds  = 3.0  // shortest silence that becomes an event
 	goneSeconds    = 15.0 // how long a player must be silent at the end of the capture to count as having left
 	noticeSeconds  = 2.0  // longest time between the host's deletion of a ship and the notice that its player left
+	hearSeconds    = 10.0 // how long after a restart clients may still update their former ships. Until they have heard of it, it is resent.
 	malformedAgain = 10.0 // within this time, malformed messages of a sender become only one event
 )
 
@@ -330,7 +331,7 @@ type game struct {
 	last float64 // time of the last record
 	who  who
 
-	former    map[wire.ObjectID]int // ships of the match before the restart. What clients sent before they heard of it still comes.
+	former    map[wire.ObjectID]int // ships of the match before the restart
 	ships     map[wire.ObjectID]int // index of the latest life of an object
 	recent    [wire.Slots]recent    // indices of the objects' latest lives, one table for each slot
 	state     []*lifeState          // indexed by life

@@ -133,6 +133,7 @@ type fold struct {
 	dead    map[int]bool      // objects that were lost since
 	ship    map[string]int    // the last object of a player
 	scores  map[int][3]string // by id
+	scored  bool              // the host has sent a score other than 0
 	chat    map[string]*chatLine
 	losses  []loss
 	seen    map[string]seenAt
@@ -199,6 +200,7 @@ func (f *fold) add(m *message) {
 	case "Score", "ScoreInit":
 		if host {
 			f.scores[m.num("player")] = [3]string{fmt.Sprint(m.num("kills")), fmt.Sprint(m.num("deaths")), fmt.Sprint(m.num("score"))}
+			f.scored = f.scored || m.num("kills") != 0 || m.num("deaths") != 0 || m.num("score") != 0
 		}
 	case "Chat", "TeamChat":
 		key := m.Name + " " + m.text("text")
@@ -282,7 +284,7 @@ func (f *fold) change(m *message, host bool) {
 		}
 		s := f.scores[id]
 		s[at] = fmt.Sprint(value)
-		f.scores[id] = s
+		f.scores[id], f.scored = s, f.scored || value != 0
 	}
 	score(m.num("victim"), 1, m.num("deaths"))
 	if k := m.num("killer"); k != 0 {
@@ -341,8 +343,9 @@ func (f *fold) tell() told {
 		}
 	}
 	out.Kills, out.Deaths = counts(kills), counts(deaths)
+	zeros := len(deaths) > 0 && !f.scored // the host does not count
 	for id, s := range f.scores {
-		if a, ok := f.addrs[id]; ok {
+		if a, ok := f.addrs[id]; ok && !zeros {
 			out.Scores = append(out.Scores, fmt.Sprintf("%s: %s", a, strings.Join(s[:], " ")))
 		}
 	}

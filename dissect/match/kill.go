@@ -2,6 +2,7 @@ package match
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode/event"
@@ -351,18 +352,18 @@ func (g *game) hostSays(r *dissect.Record, id int32, kills, deaths, score *int32
 // score stores the host's score of a player.
 func (g *game) score(frame, player int, kills, deaths, score *int32) {
 	p, after := &g.m.Players[player], g.m.Over != nil
-	h := p.HostSays
+	h := p.told
 	if after {
 		if h = g.later[player]; h == nil {
 			h = &HostSays{}
-			if p.HostSays != nil {
-				*h = *p.HostSays
+			if p.told != nil {
+				*h = *p.told
 			}
 			g.later[player] = h
 		}
 	} else if h == nil {
 		h = &HostSays{}
-		p.HostSays = h
+		p.told = h
 	}
 	changed := set(&h.Kills, kills)
 	changed = set(&h.Deaths, deaths) || changed
@@ -372,12 +373,30 @@ func (g *game) score(frame, player int, kills, deaths, score *int32) {
 	}
 	h.Frame = frame
 	if !after {
-		p.Score = h.Score
+		p.HostSays, p.Score = h, h.Score
 	}
 	if g.room(itemScores) {
 		g.m.Scores = append(g.m.Scores, Score{
 			T: g.b.now, Frame: frame, Player: player, Team: -1, Kills: h.Kills, Deaths: h.Deaths, Score: h.Score, After: after,
 		})
+	}
+}
+
+// keepsScore reports whether the host counts. A host that has sent nothing but zeros although
+// ships were lost doesn't, such as relay.
+func (g *game) keepsScore() bool {
+	lost := slices.ContainsFunc(g.m.Kills, func(k Kill) bool { return k.Victim != NoPlayer && !k.After })
+	return !lost || slices.ContainsFunc(g.m.Scores, func(s Score) bool { return value(s.Kills) != 0 || value(s.Deaths) != 0 || value(s.Score) != 0 })
+}
+
+// heed shows what the host says of the players, if it keeps score.
+func (g *game) heed(keeps bool) {
+	for i := range g.m.Players {
+		p := &g.m.Players[i]
+		p.HostSays, p.Score = nil, nil
+		if keeps && p.told != nil {
+			p.HostSays, p.Score = p.told, p.told.Score
+		}
 	}
 }
 

@@ -105,12 +105,7 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 		}
 		return
 	}
-	if _, old := g.former[o.ID]; old {
-		if !fromOwner {
-			return
-		}
-		delete(g.former, o.ID)
-	}
+	delete(g.former, o.ID)
 	owner := g.owner(r, slot, id)
 	if owner != NoPlayer {
 		p := &g.m.Players[owner]
@@ -236,8 +231,8 @@ func (g *game) owner(r *dissect.Record, slot, id uint8) int {
 // late begins the life of a ship whose creation was not captured.
 func (g *game) late(r *dissect.Record, id wire.ObjectID) int {
 	slot, ok := id.Slot()
-	if _, old := g.former[id]; old || !ok {
-		return NoLife // the ship is lost, or not a player's
+	if _, old := g.former[id]; !ok || old && g.b.now-g.m.Begin < hearSeconds {
+		return NoLife // the ship is not a player's, or its owner has not heard of the restart
 	}
 	owner := g.meet(r)
 	if r.Dir == dissect.FromHost {

@@ -136,6 +136,7 @@ type Player struct {
 	Visits    []Visit          `json:"visits,omitempty" page:"=" least:"2" doc:"times in the match, if the player left and came back"`
 	Stays     int              `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
 	refused   bool             // the host refused the player, and has not let the player in since
+	told      *HostSays        // HostSays, also of a host that keeps no score
 	ShipNamed bool             // the name is the ship's, as it is for most players, because nothing else reveals it
 
 	// Numbers up to the end of the match.

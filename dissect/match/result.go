@@ -29,7 +29,7 @@ func (o Outcome) String() string { return [...]string{"unknown", "undecided", "d
 // The evidence for a result.
 const (
 	ByHost  = "host"  // the host's scores
-	ByKills = "kills" // the kills in the capture, if the host sends no scores
+	ByKills = "kills" // the kills in the capture, if the host keeps no score
 )
 
 // The reasons for the end of a match that do not come from the host.
@@ -56,7 +56,7 @@ type Result struct {
 	// team at the end of the match.
 	Winners []int  `json:"winners,omitempty" page:"=" table:"=" doc:"players who won"`
 	Reason  string `json:"reason" page:"=" table:"result_reason" doc:"why the match ended, or why the result is unknown"`
-	Rests   string `json:"rests_on,omitempty" page:"=" table:"result_rests_on,omitempty" doc:"[host]: the host's scores; [kills]: those in the capture, if the host sent no scores"`
+	Rests   string `json:"rests_on,omitempty" page:"=" table:"result_rests_on,omitempty" doc:"[host]: the host's scores; [kills]: those in the capture, if the host sent no scores, or only zeros although ships were lost"`
 	Frame   int    `json:"frame,omitempty" page:"=" table:"result_frame,omitempty" doc:"frame that shows the end"`
 	Scored  int    `json:"score_frame,omitempty" page:"=" table:"score_frame,omitempty" doc:"frame of the last score, or else of the last kill, that counts"`
 	Place   int    `json:"place,omitempty" page:"=" doc:"index in [places] of the recording with these frames"`
@@ -134,7 +134,9 @@ func (g *game) decide(frame int) {
 	m.Late = g.begunLate()
 	m.Teams = g.teamed()
 	r := Result{Winner: NoPlayer, Team: -1, Reason: m.EndedBy, Frame: frame, Rests: ByKills}
-	if g.scored || slices.ContainsFunc(m.Players, func(p Player) bool { return p.HostSays != nil }) {
+	keeps := g.keepsScore()
+	g.heed(keeps)
+	if keeps && g.scored || slices.ContainsFunc(m.Players, func(p Player) bool { return p.HostSays != nil }) {
 		r.Rests = ByHost
 	}
 	for i := range m.Players {
@@ -256,7 +258,7 @@ func (m *Match) standings() (players []standing, teams map[int]standing) {
 	}
 	told := map[int]standing{}
 	for i := range m.Scores {
-		if s := &m.Scores[i]; s.Player == NoPlayer && !s.After {
+		if s := &m.Scores[i]; s.Player == NoPlayer && !s.After && m.Result.Rests == ByHost {
 			told[s.Team] = standing{*s.Score, *s.Kills, s.Frame} // the host sends both for teams
 		}
 	}
@@ -363,6 +365,9 @@ func (m *Match) frame(n int) wire.Untrusted {
 // Grounds tells in words what a result is based on, if there is a result.
 func (m *Match) Grounds() wire.Untrusted {
 	text := wire.Untrusted("The host sent no scores, so the kills in the capture decide")
+	if len(m.Scores) > 0 {
+		text = "The host sent only zeros as scores, so the kills in the capture decide"
+	}
 	if m.Result.Rests == ByHost {
 		text = "The host's scores decide"
 	}

@@ -124,6 +124,8 @@ func (s *stage) play(line string) {
 	case "kills": // by the host's scores: whom, the killer's kills and score
 		s.deaths[words[2]]++
 		s.send(p, dissect.FromHost, says(&msg.ScoreChange{Killer: int32(p.ID), Kills: number(3), Score: number(4), Victim: int32(s.player(words[2]).ID), Deaths: s.deaths[words[2]]}))
+	case "has": // kills, deaths and score, as hosts tell newcomers
+		s.send(p, dissect.FromHost, says(&msg.Score{Player: int32(p.ID), Kills: number(2), Deaths: number(3), Score: number(4)}))
 	case "reports": // the loss of a ship
 		s.send(p, dissect.ToHost, says(&msg.DestroyObject{Object: s.player(words[2]).ship()}))
 	case "counts": // for a team: kills and score
@@ -158,6 +160,9 @@ func (s *stage) play(line string) {
 // outcomes returns the results of matches, and what each player did.
 func outcomes(all []*match.Match) (lines []string) {
 	for _, m := range all {
+		if m.Result.Rests == match.ByKills && slices.ContainsFunc(m.Players, func(p match.Player) bool { return p.HostSays != nil || p.Score != nil }) {
+			lines = append(lines, "the host keeps no score, and says something of a player")
+		}
 		line := fmt.Sprintf("%v: %v; %s; %s", m.Result.Value, m.Verdict(m.NameOf).Raw(), m.Result.Reason, m.Result.Rests)
 		for i := range m.Players {
 			p := &m.Players[i]
@@ -222,6 +227,10 @@ func TestResults(t *testing.T) {
 			"undecided: Undecided: Vic led; all players left; host; Uli 0/1; Vic 1/0",
 		}},
 		{"team", teams + "host counts 0 1 200\nhost counts 1 0 0\nAnn kills Ben 1 200\nhost ends 1", []string{"winner: Team 1 won; time up; host; Ann 1/0 won; Ben 0/1; Cid 0/0 won; Dan 0/0"}},
+		{"only zeros", duel + "Ann has 0 0 0\nBen has 0 0 0\nAnn reports Ben\nhost ends 1", []string{"winner: Ann won; time up; kills; Ann 1/0 won; Ben 0/1"}},
+		{"zeros without losses", duel + "Ann has 0 0 0\nhost ends 1", []string{"draw: Draw: no player scored; time up; host; Ann 0/0; Ben 0/0"}},
+		{"zeros, then a score", duel + "Ann has 0 0 0\nBen has 0 0 0\nAnn reports Ben\nCid joins\nBen has 0 0 50\nhost ends 1", []string{"winner: Ben won; time up; host; Ann 1/0; Ben 0/1 won; Cid 0/0"}},
+		{"zeros of teams", teams + "host counts 0 0 0\nhost counts 1 0 0\nAnn reports Ben\nhost ends 1", []string{"winner: Team 1 won; time up; kills; Ann 1/0 won; Ben 0/1; Cid 0/0 won; Dan 0/0"}},
 		{"team draw", teams + "host counts 0 2 200\nhost counts 1 2 200\nAnn kills Ben 2 200\nhost ends 1", []string{"draw: Draw: the teams were equal; time up; host; Ann 1/0; Ben 0/1; Cid 0/0; Dan 0/0"}},
 		{"team without its score", teams + "Ann kills Ben 1 200\nBen flies\nBen kills Ann 1 90\nDan kills Cid 1 90\nhost ends 1", []string{"winner: Team 1 won; time up; host; Ann 1/1 won; Ben 1/1; Cid 0/1 won; Dan 1/0"}},
 		{"team kill", teams + "Ann reports Cid\nDan reports Ann\nBen reports Dan\nhost ends 1", []string{"winner: Team 2 won; time up; kills; Ann 0/1 and 1 of the team; Ben 0/0 and 1 of the team won; Cid 0/1; Dan 1/1 won"}},

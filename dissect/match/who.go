@@ -309,8 +309,8 @@ func (g *game) unite(a, b int) int {
 	}
 	p.Stays = max(p.Stays, q.Stays)
 	p.Kills, p.Deaths, p.TeamKills, p.Shots = p.Kills+q.Kills, p.Deaths+q.Deaths, p.TeamKills+q.TeamKills, p.Shots+q.Shots
-	if h := q.HostSays; h != nil && (p.HostSays == nil || p.HostSays.Frame < h.Frame) {
-		p.HostSays, p.Score = h, q.Score
+	if h := q.told; h != nil && (p.told == nil || p.told.Frame < h.Frame) {
+		p.told, p.HostSays, p.Score = h, q.HostSays, q.Score
 	}
 	if p.Damage == nil {
 		p.Damage = q.Damage
