@@ -65,8 +65,8 @@ func newFollower(v view) *follower {
 // shown with the address.
 var hidden = regexp.MustCompile(`\d{1,3}(\.\d{1,3}){3}(:\d+)?|\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%\w]*\](:\d+)?`)
 
-// follow returns the text of an entry, or nil if nothing has changed.
-func (f *follower) follow(index int, m *match.Match, over, sweep bool) (text []byte, k kind) {
+// follow appends the text of an entry to dst, or nothing if nothing has changed.
+func (f *follower) follow(dst []byte, index int, m *match.Match, over, sweep bool) (text []byte, k kind) {
 	s := f.matches[index]
 	if s == nil {
 		s = &followed{values: map[string]*known{}, lists: map[string]*list{}}
@@ -84,15 +84,14 @@ func (f *follower) follow(index int, m *match.Match, over, sweep bool) (text []b
 		clear(s.values)
 		clear(s.lists)
 	}
-	text = f.changes(s, m, sweep || k != change)
-	if text == nil {
-		return nil, k
-	}
-	head := strconv.AppendInt([]byte(`{"match":`), int64(index), 10)
+	text = strconv.AppendInt(append(dst, `{"match":`...), int64(index), 10)
 	if k != change {
-		head = append(head, `,"whole":true`...)
+		text = append(text, `,"whole":true`...)
 	}
-	text = append(head, text...)
+	empty := len(text)
+	if text = f.changes(text, s, m, sweep || k != change); len(text) == empty {
+		return dst, k
+	}
 	if s.since += len(text); k != change {
 		s.key, s.since = len(text), 0
 	}
@@ -102,9 +101,9 @@ func (f *follower) follow(index int, m *match.Match, over, sweep bool) (text []b
 // forget forgets a match that has ended.
 func (f *follower) forget(index int) { delete(f.matches, index) }
 
-// changes returns the changes of a match as the members of an open object. It
-// returns nil if there are none.
-func (f *follower) changes(s *followed, m *match.Match, sweep bool) []byte {
+// changes appends the changes of a match to dst as the members of an open
+// object. It appends nothing if there are none.
+func (f *follower) changes(dst []byte, s *followed, m *match.Match, sweep bool) []byte {
 	s.round++
 	var of any = m
 	if f.public {
@@ -113,7 +112,9 @@ func (f *follower) changes(s *followed, m *match.Match, sweep bool) []byte {
 	if f.page {
 		of = page.Live(of.(*match.Match))
 	}
-	values, lists := []byte(`,"values":{`), []byte(`},"lists":{`)
+	rest := newScratch()
+	defer rest.free()
+	values, lists := append(dst, `,"values":{`...), append(rest.text, `},"lists":{`...)
 	empty := len(values) + len(lists)
 	var name string
 	var l *list
@@ -155,8 +156,9 @@ func (f *follower) changes(s *followed, m *match.Match, sweep bool) []byte {
 			v.round = 0
 		}
 	}
+	rest.text = lists
 	if len(values)+len(lists) == empty {
-		return nil
+		return dst
 	}
 	return append(append(values, lists...), "}}"...)
 }
@@ -217,10 +219,10 @@ func (f *flights) sample(m *match.Match, life int, s *match.Sample) {
 	t.add(func(dst []byte) []byte { return f.model.AppendItem(dst, m, s, true) })
 }
 
-// follow returns the text of an entry, or nil if there is nothing new.
-func (f *flights) follow(index int, m *match.Match, sweep bool) []byte {
+// follow appends the text of an entry to dst, or nothing if there is nothing new.
+func (f *flights) follow(dst []byte, index int, m *match.Match, sweep bool) []byte {
 	s := f.of(m)
-	text := strconv.AppendInt([]byte(`{"match":`), int64(index), 10)
+	text := strconv.AppendInt(append(dst, `{"match":`...), int64(index), 10)
 	empty := len(text)
 	text = f.lives(text, s, m)
 	shots := flat(&s.shots, len(m.Shots), sweep, func(dst []byte, i int) []byte { return f.model.AppendItem(dst, m, &m.Shots[i], false) })
@@ -228,7 +230,7 @@ func (f *flights) follow(index int, m *match.Match, sweep bool) []byte {
 	text = f.lines(text, s, m, sweep)
 	text = s.debriefing(text, m, sweep)
 	if len(text) == empty {
-		return nil
+		return dst
 	}
 	return append(text, '}')
 }

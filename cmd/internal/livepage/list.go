@@ -3,6 +3,7 @@ package livepage
 import (
 	"hash/maphash"
 	"strconv"
+	"sync"
 )
 
 // window is the number of items at the end of a list that are checked each
@@ -11,12 +12,26 @@ const window = 64
 
 var seed = maphash.MakeSeed()
 
+// scratch is memory for text until it is in the journal. A whole entry has
+// megabytes after an hour, and is written for each view.
+type scratch struct{ text []byte }
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// newScratch returns an empty scratch. Its user calls free.
+func newScratch() *scratch { return scratches.Get().(*scratch) }
+
+func (s *scratch) free() {
+	s.text = s.text[:0]
+	scratches.Put(s)
+}
+
 // A list stores hashes of the items of a list, and collects items that change.
 type list struct {
 	known []uint64
 	was   int
-	fresh bool   // viewers do not know the list yet
-	text  []byte // items that have changed, as members of an object
+	fresh bool     // viewers do not know the list yet
+	news  *scratch // items that have changed, as members of an object, or nil
 }
 
 // begin begins to check a list that has n items. It returns the index of the
@@ -41,18 +56,25 @@ func (l *list) item(i int, text []byte) {
 	default:
 		l.known[i] = sum
 	}
-	l.text = append(strconv.AppendInt(append(l.text, `,"`...), int64(i), 10), `":`...)
-	l.text = append(l.text, text...)
+	if l.news == nil {
+		l.news = newScratch()
+	}
+	l.news.text = append(strconv.AppendInt(append(l.news.text, `,"`...), int64(i), 10), `":`...)
+	l.news.text = append(l.news.text, text...)
 }
 
 // end appends the changes of the list as a member of the open object in dst.
 func (l *list) end(dst []byte, name string) []byte {
-	if len(l.text) == 0 && l.was == len(l.known) && !l.fresh {
+	if l.news == nil && l.was == len(l.known) && !l.fresh {
 		return dst
 	}
 	l.fresh = false
-	dst = append(strconv.AppendInt(append(member(dst, name), `{"length":`...), int64(len(l.known)), 10), l.text...)
-	l.text = nil // most lists never change again, so the memory is freed
+	dst = strconv.AppendInt(append(member(dst, name), `{"length":`...), int64(len(l.known)), 10)
+	if l.news != nil {
+		dst = append(dst, l.news.text...)
+		l.news.free()
+		l.news = nil // most lists never change again
+	}
 	return append(dst, '}')
 }
 

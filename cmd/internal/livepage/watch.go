@@ -187,17 +187,23 @@ func (s *Server) follow(m *match.Match, over, sweep bool) {
 		s.matches++
 		s.index[m] = i
 	}
-	for _, f := range s.followers {
-		if text, k := f.follow(i, m, over, sweep); text != nil {
-			s.add(entry{match: i, views: f.view, kind: k}, text)
+	entryText := newScratch()
+	defer entryText.free()
+	add := func(e entry) {
+		if len(entryText.text) > 0 {
+			s.add(e, entryText.text)
 		}
+	}
+	for _, f := range s.followers {
+		var k kind
+		entryText.text, k = f.follow(entryText.text[:0], i, m, over, sweep)
+		add(entry{match: i, views: f.view, kind: k})
 		if over {
 			f.forget(i)
 		}
 	}
-	if text := s.flights.follow(i, m, sweep); text != nil {
-		s.add(entry{match: i, views: pageOwner | pagePublic, kind: flight}, text)
-	}
+	entryText.text = s.flights.follow(entryText.text[:0], i, m, sweep)
+	add(entry{match: i, views: pageOwner | pagePublic, kind: flight})
 	if over {
 		delete(s.index, m)
 		delete(s.flights.matches, m)
