@@ -34,6 +34,7 @@ const (
 	repeatedAfter  = 500 * time.Millisecond  // shortest time from a message to its repetition
 	repeatedBefore = 2500 * time.Millisecond // longest time from a message to its repetition: the game's first two follow the previous copy after one and two seconds
 	reportedIDs    = 2                       // how many wrong ids are reported. A single one may be an accident.
+	rememberIDs    = time.Hour               // how long a wrong id counts, so that an attacker who guesses once a minute is reported
 	forgetIDs      = 10 * time.Second        // how long an earlier id of the address is not a guess
 )
 
@@ -61,7 +62,7 @@ const (
 type forgery struct {
 	began  time.Time // time of the first wrong id in a row
 	last   time.Time // time of the last wrong id
-	ids    [2]uint64 // one bit for each wrong id
+	ids    [2]uint64 // one bit for each wrong id, also those before
 	told   bool
 	asked  time.Time // when the player was last challenged
 	signed time.Time // when the player last answered a challenge
@@ -141,7 +142,11 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	}
 	f := &p.forgery
 	if !h.suspected(p) {
-		*f = forgery{began: h.now}
+		before := f.ids
+		if h.now.Sub(f.last) > rememberIDs {
+			clear(before[:])
+		}
+		*f = forgery{began: h.now, ids: before}
 	}
 	h.look(f, datagram)
 	f.last = h.now
@@ -172,6 +177,9 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 		every = challengeFast
 	case h.cfg.Proof:
 	case !p.trusted || f.signed.IsZero() || h.now.Sub(f.signed) >= signedFor:
+		every = challengeSlow
+	}
+	if !p.trusted && h.room(p) < allowance+smallest { // leave the allowance to its join
 		every = challengeSlow
 	}
 	if h.now.Sub(f.asked) >= every {
@@ -326,7 +334,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	switch m.Type {
 	case transport.Disconnect, transport.Leave:
 	case transport.Acknowledge:
-		if f := &p.goodbye; !f.at.IsZero() && (!f.asks.IsZero() || h.suspected(p)) && h.now.Sub(f.at) >= leaveLast {
+		if f := &p.goodbye; !f.asks.IsZero() && h.now.Sub(f.at) >= leaveLast {
 			*f = farewell{}
 		}
 		return false
@@ -342,7 +350,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	switch {
 	case f.at.IsZero():
 		f.m, f.at, f.wait = *m, h.now, p.usualSilence()
-		asked := p.openBC() && p.phase == Playing && p.link.Asks()
+		asked := (p.openBC() || suspected) && p.phase == Playing && p.link.Asks()
 		if asked {
 			f.asks = h.now.Add(leaveLast)
 		}
@@ -378,7 +386,11 @@ func (h *Host) ghost(p *peer) bool {
 
 // present reports whether a client is still there, as far as the host knows.
 func (h *Host) present(p *peer) bool {
-	return p.proved && !h.ghost(p) && h.now.Sub(p.lastReceived) < p.usualSilence()
+	silence := p.usualSilence()
+	if p.phase == Playing && h.suspected(p) {
+		silence = idleSilence // an attacker who guesses the id makes the usual one short
+	}
+	return p.proved && !h.ghost(p) && h.now.Sub(p.lastReceived) < silence
 }
 
 // occupied reports whether the player who has a session's address is still
