@@ -33,7 +33,7 @@ const (
 	maxCells   = 1 << 22 // pairs of elements that are compared
 	mostTies   = 64      // pairs that are reconsidered on each side of a fault
 	fewTies    = 4       // pairs required on each side of a fault, if pairs farther away are unknown
-	mostDoubts = 24      // failed attempts to improve the alignment of two lists
+	mostDoubts = 100     // failed attempts to improve the alignment of two lists
 )
 
 // A stray is a captured message to a client for which no cause was found.
@@ -91,7 +91,7 @@ func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
 			a := authors.of(p.src.client)
 			a.odd = a.odd || p.src.number <= a.last
 			a.at, a.last = append(a.at, i), p.src.number
-		case p.src == nil && g != nil:
+		case p.src == nil && g != nil && !c.created(g):
 			_, made := c.hostMade(d, g)
 			s := stray{got: g, at: i, free: made, author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
 			if strays = append(strays, s); !s.free && s.author != nil {
@@ -179,7 +179,7 @@ func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	kept := pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil })
 	c.alignAll(&rows{
 		xs: xs, ys: ys, unique: uniqueIn(xs, ys), kept: kept, number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
-		size: align.Pair{X: len(said), Y: len(l)}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y alignment) { c.take(d, y) },
+		first: align.Pair{X: -1, Y: -1}, size: align.Pair{X: len(said), Y: len(l)}, open: [2]bool{c.rates.lossy || c.t.late(), c.rates.lossy}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y alignment) { c.take(d, y) },
 	})
 }
 
@@ -190,8 +190,10 @@ type rows struct {
 	unique func(key uint64) bool // reports whether a key occurs exactly once in each list
 	kept   []align.Pair
 	number [2]func(i int) int64 // returns the number at place i, also for places that are not in the lists
+	first  align.Pair           // places before the lists
 	size   align.Pair           // number of places
-	inner  bool                 // align only the part between the first pair and the last
+	open   [2]bool              // the capture may lack messages before the lists, and after them
+	across bool                 // the lists are those of two clients
 	differ func(xs, ys []element) bool
 	take   func(alignment)
 }
@@ -200,21 +202,18 @@ type rows struct {
 // different messages with the same bytes. Where the lists do not fit, the pairs
 // around that part are reconsidered.
 func (c *comparer) alignAll(r *rows) {
-	low, high, attemptsLeft := 0, len(r.kept), mostDoubts
-	if r.inner {
-		low, high = 1, len(r.kept)-1
-	}
+	attemptsLeft := mostDoubts
 	var parts []alignment
-	for k := low; k <= high; k++ {
+	for k := 0; k <= len(r.kept); k++ {
 		from, till := r.end(k-1), r.end(k)
 		if !r.differ(r.xs[from.X+1:till.X], r.ys[from.Y+1:till.Y]) {
 			continue
 		}
 		first, last := k-1, k
-		for first >= low && !r.unique(r.xs[r.kept[first].X].key) && (len(parts) == 0 || first > parts[len(parts)-1].till) {
+		for first >= 0 && !r.unique(r.xs[r.kept[first].X].key) && (len(parts) == 0 || first > parts[len(parts)-1].till) {
 			first--
 		}
-		for last < high && !r.unique(r.xs[r.kept[last].X].key) {
+		for last < len(r.kept) && !r.unique(r.xs[r.kept[last].X].key) {
 			last++
 		}
 		parts = c.doubted(r, parts, c.alignBetween(r, first, last), &attemptsLeft)
@@ -229,25 +228,24 @@ func (c *comparer) alignAll(r *rows) {
 // much, doubted tries wider ones, which give up the pairs around it and replace
 // earlier parts that they overlap.
 func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsLeft *int) []alignment {
-	low, high, most := 0, len(r.kept), mostTies
-	if r.inner {
-		low, high, most = 1, len(r.kept)-1, mostTies/4
+	first, last, most := best.from, best.till, mostTies
+	if r.across {
+		most /= 4
 	}
-	first, last := best.from, best.till
 	for more := 1; best.cost >= align.CostSingle && more <= most && *attemptsLeft > 0; more *= 4 {
-		from, before, cost := max(first-more, low-1), len(parts), best.cost
+		from, before, cost := max(first-more, -1), len(parts), best.cost
 		for before > 0 && parts[before-1].till > from {
 			before--
 			from, cost = min(from, parts[before].from), cost+parts[before].cost
 		}
-		if wider := c.alignBetween(r, from, min(last+more, high)); wider.cost < cost && wider.known {
+		if wider := c.alignBetween(r, from, min(last+more, len(r.kept))); wider.cost < cost && wider.known {
 			best, parts = wider, parts[:before]
 			*attemptsLeft++
 		}
 		*attemptsLeft--
 	}
-	if r.inner && best.cost >= align.CostSingle && (*attemptsLeft <= 0 || first < fewTies || last > high-fewTies) {
-		best.known = false // too few pairs around the part confirm it
+	if before, after := best.ties(); r.across && best.cost >= align.CostSingle && (*attemptsLeft <= 0 || r.open[0] && best.from+before < fewTies || r.open[1] && len(r.kept)-best.till+after < fewTies) {
+		best.known = false // too few pairs around what is left over confirm it
 	}
 	return append(parts, best)
 }
@@ -258,6 +256,31 @@ type alignment struct {
 	cost       int32
 	known      bool // false if the lists are too long to be aligned, or too few pairs confirm the alignment
 	from, till int  // indices of the kept pairs at both ends. An index outside the list stands for the end of the lists.
+}
+
+// ties returns the numbers of pairs before the first message that is left over,
+// and after the last one.
+func (a *alignment) ties() (before, after int) {
+	first, last := len(a.xs), -1
+	for k, list := range [...][]element{a.xs, a.ys} {
+		other := [...][]element{a.ys, a.xs}[k]
+		n := 0
+		for i := range list {
+			switch e := &list[i]; {
+			case e.paired(other):
+				n++
+			case !e.wild && !e.free && e.pair < 0:
+				if first > n {
+					first = n
+				}
+				last = max(last, n)
+			}
+		}
+		if k == 0 {
+			after = n
+		}
+	}
+	return first, after - last
 }
 
 // end returns the place of a pair in both lists, or the place of an end.
@@ -275,7 +298,7 @@ func (r *rows) end(k int) align.Pair {
 // pairs.
 func (c *comparer) alignBetween(r *rows, from, till int) alignment {
 	begin, end := r.end(from), r.end(till)
-	first, last := align.Pair{X: -1, Y: -1}, r.size
+	first, last := r.first, r.size
 	if begin.X >= 0 {
 		first = align.Pair{X: r.xs[begin.X].at, Y: r.ys[begin.Y].at}
 	}
@@ -285,10 +308,10 @@ func (c *comparer) alignBetween(r *rows, from, till int) alignment {
 	c.work.spend(last.X - first.X + last.Y - first.Y)
 	wideX := widen(r.xs[begin.X+1:end.X], first.X, last.X, r.size.X, r.number[0])
 	wideY := widen(r.ys[begin.Y+1:end.Y], first.Y, last.Y, r.size.Y, r.number[1])
-	if !r.inner {
+	if !r.across {
 		c.elsewhere(wideX, wideY)
 	}
-	y := c.alignLists(wideX, wideY, begin.X < 0, end.X == len(r.xs))
+	y := c.alignLists(wideX, wideY, begin.X < 0 && r.open[0], end.X == len(r.xs) && r.open[1])
 	y.from, y.till = from, till
 	return y
 }
@@ -326,16 +349,14 @@ func (c *comparer) take(d *destination, y alignment) {
 }
 
 // alignLists aligns two lists at the least cost. The arguments begins and ends
-// tell whether the lists reach the first and the last message, beyond which the
-// capture may lack messages.
+// tell whether the capture may lack messages before the lists and after them.
 func (c *comparer) alignLists(xs, ys []element, begins, ends bool) alignment {
 	cells := len(xs) * len(ys)
 	if cells > maxCells || cells > c.work.allowed-c.work.done {
 		return alignment{xs: xs, ys: ys}
 	}
 	c.work.spend(cells)
-	lossy := c.rates.lossy
-	g := &align.Grid{X: elements(xs), Y: elements(ys), Begins: begins && (lossy || c.t.late()), Ends: ends && lossy}
+	g := &align.Grid{X: elements(xs), Y: elements(ys), Begins: begins, Ends: ends}
 	cost := g.Cost()
 	g.Trace()
 	settle(xs, g.X)

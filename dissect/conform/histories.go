@@ -318,7 +318,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyDoubled, true
 	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number))):
 		return whyAgain, true
-	case g.open:
+	case g.open && !c.missedByAnother(d, atNumber(l, g.Number)):
 		return whyInput, true
 	case c.lacksCause(d, g):
 		return whyInput, true
@@ -374,7 +374,7 @@ func (l line) aliased(number int64, key uint64) bool {
 // answers reports whether a message would be one of the answers to client a's
 // message, if that client had caused it.
 func (c *comparer) answers(d *destination, g *got, a *Client) bool {
-	return a == d.client && c.t.bodies.specOf(g.Event).Relay != decode.RelayEcho
+	return a == d.client && c.t.relayOf(g.Type, g.Op) != decode.RelayEcho
 }
 
 // lacksCause reports whether the capture may lack the client's message that
@@ -385,13 +385,17 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 		return false
 	}
 	causes := c.t.causes(g.Event)
+	created := c.created(g) // the client may have asked for it
 	for _, a := range c.t.order {
-		if !causes(a) {
+		if !causes(a) || created && a != d.client || a == d.client && c.t.relayOf(g.Type, g.Op) == decode.RelayForward {
 			continue
 		}
 		lo, hi := d.numbersOf(class, a, g.Number)
 		if c.actsOnArrival() { // this message or the next may be a retransmission
 			lo, hi = firstNumber, d.onTime(class, a, g.Number)
+		}
+		if a == d.client {
+			lo, hi = c.ownBetween(d, class, g.Number, lo, hi)
 		}
 		switch {
 		case lo == firstNumber && a.Adopted:
@@ -405,6 +409,29 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 		}
 	}
 	return false
+}
+
+// ownBetween narrows the numbers of a client's own messages that can have caused
+// an answer to it. It is ready before it asks for anything, and other clients
+// have the copies of what it sends.
+func (c *comparer) ownBetween(d *destination, class int, number, lo, hi int64) (int64, int64) {
+	if e := d.client.entry; e != nil {
+		if _, n, ok := e.spotAt(d, class); ok && n < number {
+			lo = max(lo, e.number)
+		}
+	}
+	for _, o := range c.order {
+		if at := d.around(class, number, o, nil); o != d && at.till < lastNumber {
+			hi = min(hi, o.onTime(class, d.client, at.till))
+		}
+	}
+	return lo, hi
+}
+
+// created reports whether a message is a copy of a creation in the capture. No
+// client creates an object twice.
+func (c *comparer) created(g *got) bool {
+	return creates(c.t.bodies.specOf(g.Event)) && c.own(g) != nil
 }
 
 // refuted reports whether another client certainly did not receive the message,

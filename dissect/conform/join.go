@@ -222,12 +222,19 @@ func (t *timeline) speaks(r *dissect.Record) {
 	t.lastFromHost, t.asking = t.now, 0
 }
 
-// authorOf returns the client from which a copy comes, judging by the objects
-// that it names, or nil if they do not tell.
+// authorOf returns the client from which a copy comes: the receiver if its own
+// ship acts in it, or else the client whose objects alone it names. It returns
+// nil if the objects do not tell.
 func (t *timeline) authorOf(e *Event) *Client {
 	var author *Client
-	if spec := t.bodies.specOf(e); spec.Relay != decode.RelayForward && spec.Made != decode.MadeByStock {
+	spec := t.bodies.specOf(e)
+	if spec.Relay != decode.RelayForward && spec.Made != decode.MadeByStock {
 		return nil // it may be an answer
+	}
+	if m, ok := t.bodies.game(e.Body).(msg.Actor); ok && spec.Relay == decode.RelayForward && !t.impostors {
+		if slot, ok := m.Actor().Slot(); ok && slot == e.Client.Slot {
+			return e.Client
+		}
 	}
 	for _, c := range t.order {
 		if c != e.Client && c.bit() != 0 && e.Slots == c.bit() && (author == nil || c.First <= e.Frame && c.First > author.First) {
@@ -240,10 +247,11 @@ func (t *timeline) authorOf(e *Event) *Client {
 // causes returns a function that reports whether a message of the host may be a
 // copy of a client's message, or an answer to it.
 func (t *timeline) causes(e *Event) func(*Client) bool {
+	forwarded, own := t.bodies.specOf(e).Relay == decode.RelayForward, t.relayOf(e.Type, e.Op) != decode.RelayForward
+	others := func(c *Client) bool { return own || c != e.Client } // clients do not get copies of their own messages
 	if author := t.authorOf(e); author != nil {
-		return func(c *Client) bool { return c.Slot == author.Slot }
+		return func(c *Client) bool { return c.Slot == author.Slot && others(c) }
 	}
-	forwarded := t.bodies.specOf(e).Relay == decode.RelayForward
 	named := uint16(0) // slots of others, usually including the author's
 	for _, c := range t.order {
 		if c != e.Client {
@@ -251,8 +259,7 @@ func (t *timeline) causes(e *Event) func(*Client) bool {
 		}
 	}
 	return func(c *Client) bool {
-		// Clients do not get copies of their own messages.
-		return !forwarded || c != e.Client && (named == 0 || c.bit() == 0 || named&c.bit() != 0)
+		return others(c) && (!forwarded || named == 0 || c.bit() == 0 || named&c.bit() != 0)
 	}
 }
 

@@ -55,7 +55,8 @@ func (c *comparer) lookAcross(d, o *destination) {
 	if c.work.over() {
 		return
 	}
-	xs, ys := c.passedOn(c.passed[0][:0], d, o), c.passedOn(c.passed[1][:0], o, d)
+	from, begins := c.together(d, o)
+	xs, ys := c.passedOn(c.passed[0][:0], d, o, from.X), c.passedOn(c.passed[1][:0], o, d, from.Y)
 	c.passed = [2][]element{xs, ys}
 	c.work.spend(len(xs) + len(ys))
 	unique := uniqueIn(xs, ys)
@@ -66,19 +67,40 @@ func (c *comparer) lookAcross(d, o *destination) {
 	l, m := d.line[1], o.line[1]
 	c.alignAll(&rows{
 		xs: xs, ys: ys, unique: unique, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
-		size: align.Pair{X: len(l), Y: len(m)}, inner: true, take: both.take,
+		size: align.Pair{X: len(l), Y: len(m)}, first: from, open: [2]bool{!begins, c.rates.lossy || d.client.gone || o.client.gone}, across: true, take: both.take,
 		differ: func(xs, ys []element) bool { return !both.same(xs, ys) },
 	})
 }
 
+// together returns the places of the last messages to two clients from when
+// the later of them entered the game.
+func (c *comparer) together(d, o *destination) (at align.Pair, ok bool) {
+	at = align.Pair{X: -1, Y: -1}
+	for _, s := range [...]*source{d.client.entry, o.client.entry} {
+		if s == nil || s.kind != Input {
+			return align.Pair{X: -1, Y: -1}, false
+		}
+		_, x, inD := s.spotAt(d, 1)
+		_, y, inO := s.spotAt(o, 1)
+		if inD && inO {
+			i, _ := d.line[1].index(x)
+			j, _ := o.line[1].index(y)
+			if i > at.X && j > at.Y {
+				at, ok = align.Pair{X: i, Y: j}, true
+			}
+		}
+	}
+	return at, ok
+}
+
 // passedOn appends the numbered messages to a client. Messages that the other
 // client may lack are free.
-func (c *comparer) passedOn(list []element, d, o *destination) []element {
+func (c *comparer) passedOn(list []element, d, o *destination, from int) []element {
 	left := d.leftOver()[1]
 	list = slices.Grow(list, len(d.line[1]))
-	for i := range d.line[1] {
+	for i := from + 1; i < len(d.line[1]); i++ {
 		p := &d.line[1][i]
-		relay := c.t.bodies.spec(transport.Standard, p.op).Relay
+		relay := c.t.relayOf(transport.Standard, p.op)
 		e := element{at: i, number: p.number, key: p.key, pair: -1, src: p.src, g: left[p.number]}
 		switch {
 		case p.torn || c.actsOnArrival() && c.doubtful(d.line[1], i): // it may have another number
@@ -89,7 +111,15 @@ func (c *comparer) passedOn(list []element, d, o *destination) []element {
 			e.free = true
 		case p.copyOf != nil:
 		case e.g != nil:
-			e.free = relay != decode.RelayForward || c.t.causes(e.g.Event)(o.client)
+			own := c.own(e.g)
+			switch {
+			case own != nil && !own.shared && relay == decode.RelayForward:
+				e.free = own.client == o.client
+			case relay == decode.RelayForward:
+				e.free = c.t.causes(e.g.Event)(o.client)
+			default:
+				e.free = own == nil
+			}
 		default:
 			e.free = true
 		}
@@ -205,7 +235,7 @@ func mostly(xs, ys []element) bool {
 			}
 		}
 	}
-	return 10*wild > len(xs)+len(ys)
+	return 5*wild > len(xs)+len(ys)
 }
 
 // others returns the place of the counterpart that any other client received.

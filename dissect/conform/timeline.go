@@ -103,6 +103,7 @@ type timeline struct {
 	cut          int // number of datagrams that the capture truncated
 	malformed    int
 	shared       bool
+	impostors    bool // clients act for the ships of others
 	ordered      bool // clients' messages take effect in the order of their numbers
 	adopted      int  // number of clients whose join is not in the capture
 	refused      int  // number of messages of clients beyond the limit
@@ -432,6 +433,10 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	c.answers++
 	if c.Slot < 0 && c.playing {
 		c.Slot = t.slotOf(r)
+	}
+	if m, ok := r.Message.(msg.Actor); ok && c.Slot >= 0 && r.Spec.Relay == decode.RelayForward {
+		slot, known := m.Actor().Slot()
+		t.impostors = t.impostors || known && slot != c.Slot
 	}
 	e.Broken, e.Body = broken, bytes.Clone(e.Body)
 	e.Foreign = c.spoke && r.Peer != c.given && r.Peer != transport.UnassignedPeer

@@ -111,6 +111,7 @@ func (c *comparer) differs(x *expect, g *got, byRate bool) {
 		what = fmt.Sprintf("changed, first in byte %d", at)
 	}
 	c.invariants.missed(c, x, false)
+	c.blamed[blame{x.to.Addr, x.src.frame, x.op}] = true
 	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what, ByRate: byRate}, x.body, g.Body)
 }
 

@@ -27,7 +27,7 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 		}
 		return v
 	}
-	if a, ok := parsed.(actor); ok && h.guards() {
+	if a, ok := parsed.(msg.Actor); ok && h.guards() {
 		return h.judgeActor(p, a)
 	}
 	switch t := parsed.(type) {
@@ -117,9 +117,6 @@ func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wron
 // where such a host departs from the captured one.
 func (h *Host) guards() bool { return h.cfg.Public || h.cfg.Captured && h.cfg.Departs != nil }
 
-// An actor is a message in which one of the sender's objects acts.
-type actor interface{ Actor() wire.ObjectID }
-
 // acts reports whether messages of this kind are passed on only for the
 // sender's objects. These are the messages that each client sends about its
 // ship.
@@ -129,7 +126,7 @@ func (h *Host) acts(spec *decode.Spec) bool {
 
 // judgeActor refuses messages in which the object of another client acts, and
 // those that name another shooter.
-func (h *Host) judgeActor(p *peer, a actor) (v verdict) {
+func (h *Host) judgeActor(p *peer, a msg.Actor) (v verdict) {
 	id := a.Actor()
 	slot, ok := id.Slot()
 	_, damage := a.(*msg.Explosion)

@@ -1,0 +1,7 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode/wire"
+
+// An Actor is a message in which an object acts, such as a ship that fires.
+// Only the player to whom the object belongs sends it.
+type Actor interface{ Actor() wire.ObjectID }
