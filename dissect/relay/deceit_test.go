@@ -229,6 +229,34 @@ func TestActForAnother(t *testing.T) {
 	}
 }
 
+// A message that ends before the object that acts is not passed on: the game would read on behind it.
+func TestActForNothing(t *testing.T) {
+	for _, says := range []string{"07", "07 2881", "08 01010000 DA008000 00000000", "0E 01010000 E2008000 00000040 0500", "19 0500", "1A", "1B 05010000 FE008000 0500"} {
+		g := newGame(t, Config{Mode: Playable, Public: true, Random: func() uint32 { return 100 }})
+		g.join(1001)
+		b, c := g.join(1002), g.join(1003)
+		c.take()
+		b.say(says)
+		if got := c.take(); len(got) > 0 || !g.has(Corrected, "it ends before the object that acts") {
+			t.Errorf("%s: sent %v; %v", says, got, g.events)
+		}
+	}
+}
+
+// Nobody creates an object of the host.
+func TestCreateForHost(t *testing.T) {
+	g := newGame(t, Config{Mode: Playable, Public: true, Random: func() uint32 { return 100 }})
+	a, b := g.join(1001), g.join(1002)
+	a.take()
+	for _, id := range []string{"05000000", "FEFFFF3F", "00000080"} {
+		b.say("03 01 67 08800000 " + id + " 01 000000000000000000000000 0000803F000000000000000000000000 00000000000000 0143 0153")
+		if got := a.take(); len(got) > 0 || !g.has(Corrected, "which is the host's to create") {
+			t.Errorf("%s: sent %v; %v", id, got, g.events)
+		}
+		g.events = nil
+	}
+}
+
 // A public host puts the true shooter into a shot, and tells nobody the address
 // of another.
 func TestPublicCorrections(t *testing.T) {

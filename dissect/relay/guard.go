@@ -103,8 +103,12 @@ func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 // judgeCreation refuses creations of other clients' objects, and puts the true
 // owner into the others.
 func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wrong bool, what string, named int) (v verdict) {
-	if slot, ok := id.Slot(); ok && slot != p.slot {
+	switch slot, ok := id.Slot(); {
+	case ok && slot != p.slot:
 		v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("the creation of object 0x%08X, which is slot %d's to create", uint32(id), slot)
+		return v
+	case !ok && h.cfg.Public:
+		v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("the creation of object 0x%08X, which is the host's to create", uint32(id))
 		return v
 	}
 	if wrong {
@@ -184,6 +188,9 @@ func (h *Host) identified(p *peer, spec *decode.Spec, payload []byte, res *decod
 		return payload, nil
 	}
 	v := h.judge(p, payload, res.Message)
+	if a, ok := res.Message.(msg.Actor); ok && h.cfg.Public && res.Err != nil && a.Actor() == 0 { // the game may read an object from what follows
+		v = verdict{refuse: true, why: "it ends before the object that acts"}
+	}
 	if h.cfg.Captured {
 		d = h.departure(&v, spec, payload, res)
 		h.departs(p, d)

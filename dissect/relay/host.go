@@ -578,7 +578,7 @@ func (h *Host) deaf(p *peer) string {
 		return ""
 	}
 	switch d := p.link.Stalled(h.now); {
-	case d >= deafFor && h.now.Sub(p.lastReceived) < quietFor:
+	case d >= deafFor && h.now.Sub(p.lastHeard()) < quietFor:
 		return "it sends, but acknowledges nothing"
 	case d >= deafAndFull && p.link.Stats().Waiting > muchWaiting:
 		return "it acknowledges nothing, and too much waits for it"
