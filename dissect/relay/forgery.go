@@ -27,7 +27,8 @@ const (
 	challengeFast  = 10 * time.Millisecond   // the same while the address is suspect
 	answersWithin  = 900 * time.Millisecond  // how long after the first wrong id a client has for an answer. By then the game has repeated messages, so a client without an answer may not support challenges.
 	challengeSlow  = time.Second             // time between challenges while the player sends nothing, or has answered none
-	signedFor      = time.Minute             // how long an answer shows that a player answers challenges
+	fastFor        = 2 * time.Second         // how long to use challengeFast for a player who has not answered
+	signedFor      = 3 * time.Second         // how long an answer shows that a player answers challenges
 	slowAfter      = 2 * time.Second         // how long the player must be silent for challengeSlow
 	ghostAfter     = 2 * time.Second         // longest time between steps of a join
 	contestedFor   = 700 * time.Millisecond  // after a wrong id, how long its kind of messages is rejected for a client that answers no challenges
@@ -168,16 +169,14 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 	if !h.cfg.Public || !p.known() || p.phase == Leaving || p.openBC() {
 		return next
 	}
-	f, every := &p.forgery, challengeEvery
-	suspected := h.suspected(p)
+	f, every := &p.forgery, challengeSlow
+	suspected, answers := h.suspected(p), h.now.Sub(p.forgery.signed) < signedFor
 	switch {
 	case h.now.Sub(p.lastReceived) > slowAfter: // the client may be loading, and what it does not read piles up
-		every = challengeSlow
-	case suspected:
+	case suspected && (answers || h.now.Sub(f.began) < fastFor):
 		every = challengeFast
-	case h.cfg.Proof:
-	case !p.trusted || f.signed.IsZero() || h.now.Sub(f.signed) >= signedFor:
-		every = challengeSlow
+	case answers && p.trusted, h.cfg.Proof && !p.trusted:
+		every = challengeEvery
 	}
 	if !p.trusted && h.room(p) < allowance+smallest { // leave the allowance to its join
 		every = challengeSlow
