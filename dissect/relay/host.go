@@ -682,7 +682,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 			}
 			p.link.SetRoom(room)
 		}
-		before := p.link.Messages()
+		before, challenged := p.link.Messages(), p.link.Stats().Challenged
 		h.plain, ok = p.link.Datagram(h.now, h.plain[:0])
 		if !ok {
 			p.awake, p.tried = false, h.now
@@ -690,7 +690,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 		}
 		p.budget.answer(h.now, p.link.Messages()-before)
 		p.gave += len(h.plain)
-		p.credit.left -= len(h.plain)
+		p.credit.left -= len(h.plain) - challengeBytes*(p.link.Stats().Challenged-challenged) // these end by themselves
 		h.wire = cipher.Encrypt(h.wire[:0], h.plain)
 		h.sent(h.wire)
 		return p.addr, h.wire, true
@@ -698,6 +698,9 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 	h.sending = 0
 	return netip.AddrPort{}, nil, false
 }
+
+// challengeBytes is the size of one of the two messages of a challenge.
+const challengeBytes = 5
 
 // envelope is what a message costs in addition to its body, in bytes.
 const envelope = 8
