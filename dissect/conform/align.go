@@ -33,7 +33,7 @@ const (
 	maxCells   = 1 << 22 // pairs of elements that are compared
 	mostTies   = 64      // pairs that are reconsidered on each side of a fault
 	fewTies    = 4       // pairs required on each side of a fault, if pairs farther away are unknown
-	mostDoubts = 100     // failed attempts to improve the alignment of two lists
+	mostDoubts = 24      // failed attempts to improve the alignment of two lists
 )
 
 // A stray is a captured message to a client for which no cause was found.
@@ -203,6 +203,9 @@ type rows struct {
 // around that part are reconsidered.
 func (c *comparer) alignAll(r *rows) {
 	attemptsLeft := mostDoubts
+	if r.across {
+		attemptsLeft *= 4
+	}
 	var parts []alignment
 	for k := 0; k <= len(r.kept); k++ {
 		from, till := r.end(k-1), r.end(k)

@@ -23,7 +23,6 @@ type Client struct {
 	body      []byte // body of its connect
 	answers   int    // number of its messages other than connects
 	datagrams int    // number of datagrams from and to it
-	told      int    // number of datagrams to it
 	left      time.Time
 	gone      bool
 	removed   bool      // the host removed it

@@ -76,7 +76,6 @@ type expect struct {
 	priority bool
 	replica  bool // the host creates an object because of the receiver's own message, in the state that the host knows
 	done     bool
-	told     int // number of datagrams that the client had been sent when the message became expected
 }
 
 // copied reports whether the expected message is a copy of its cause.
@@ -384,7 +383,6 @@ func (c *comparer) settle() {
 		if x.typ == transport.NameChange && x.changed != 0 {
 			d.newName(x.changed, &c.t.reached)
 		}
-		x.told = x.to.told
 		if x.by&c.judge != 0 {
 			c.rep.Row(x.typ, x.op).Expected++
 		}

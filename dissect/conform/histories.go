@@ -245,12 +245,6 @@ func (c *comparer) inTurn(first, second *source) bool {
 func (c *comparer) unsent(d *destination, x *expect) string {
 	class := classOf(x.typ)
 	lo, hi := c.bounds(d, x.src, class)
-	if !c.rates.lossy && !c.t.late() && d.client.told > x.told+1 { // the ends of the line are also known
-		lo = max(lo, -1)
-		if n := len(d.line[class]); hi == lastNumber && n > 0 {
-			hi = d.line[class][n-1].number + 1
-		}
-	}
 	if e := d.client.entry; e != nil && x.src.client != d.client && class == 1 {
 		if n, _, ok := e.spotAt(d, class); !ok || lo < n || x.src.before(e) {
 			return whyCrossed

@@ -67,7 +67,7 @@ func (c *comparer) lookAcross(d, o *destination) {
 	l, m := d.line[1], o.line[1]
 	c.alignAll(&rows{
 		xs: xs, ys: ys, unique: unique, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
-		size: align.Pair{X: len(l), Y: len(m)}, first: from, open: [2]bool{!begins, c.rates.lossy || d.client.gone || o.client.gone}, across: true, take: both.take,
+		size: align.Pair{X: len(l), Y: len(m)}, first: from, open: [2]bool{!begins, true}, across: true, take: both.take,
 		differ: func(xs, ys []element) bool { return !both.same(xs, ys) },
 	})
 }

@@ -46,7 +46,7 @@ func (w trouble) String() string {
 
 // seeded reports whether the seed decides anything.
 func (w trouble) seeded() bool {
-	return w.share > 0 && w.share < 1 || w.kind == "clock" || w.kind == "one client"
+	return w.share > 0 && w.share < 1 || w.kind == "clock" || w.kind == "ended early" || w.kind == "one client"
 }
 
 // troubles are those of the tables in docs/judge.md.
@@ -65,6 +65,7 @@ var troubles = []trouble{
 	{"mixed", 0.03},     // lost, delayed and doubled
 	{"clock", 0},        // it is set three times, by seconds, hours and years
 	{"begun late", 0},   // the first third of the recording is missing
+	{"ended early", 0},  // all after some frame of the second half is missing
 	{"one client", 0},   // it has the traffic of one client alone
 }
 
@@ -84,6 +85,8 @@ func (t tape) after(w trouble, seed uint64) tape {
 		return t.clock(r)
 	case "begun late":
 		return t[len(t)/3:].numbered()
+	case "ended early":
+		return t[:len(t)-r.IntN(len(t)/2)].numbered()
 	case "one client":
 		return t.only(seed)
 	default:

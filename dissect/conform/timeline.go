@@ -212,9 +212,6 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 		t.fromClient(r, c)
 		return
 	}
-	if r.Part == 0 {
-		c.told++
-	}
 	t.fromHost(r, c)
 }
 
