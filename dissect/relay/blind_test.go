@@ -30,7 +30,7 @@ func TestBlindJoin(t *testing.T) {
 			s.trouble = relay.Trouble{Delay: 10 * time.Millisecond}
 			// The recorded join.
 			model := relaytest.NewClient(relaytest.Options{Name: "blind", Nonce: 77, Claimed: [4]byte{10, 9, 9, 9}})
-			p := &player{Client: model, addr: netip.MustParseAddrPort("192.0.2.99:9999"), damaged: true}
+			p := &player{Client: model, addr: netip.MustParseAddrPort("192.0.2.99:9999"), damaged: true, silent: true} // an attacker saves the answers to challenges
 			s.clients, s.byAddr[p.addr] = append(s.clients, p), p
 			p.Connect(s.now)
 			var recorded [][]byte
