@@ -54,7 +54,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	if res.Message == nil && h.acts(spec) {
 		res = h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
 	}
-	parsed := res.Message
+	parsed, endsEarly := res.Message, h.endsEarly(p, &res)
 	body, departs := h.identified(p, spec, m.Body, &res)
 	if body == nil {
 		return
@@ -99,7 +99,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	}
 	h.stats.Messages[class]++
 	copyTo := func(to *peer) {
-		if !out.Reliable && h.outdated(to) {
+		if !out.Reliable && h.outdated(to) || endsEarly && !to.openBC() {
 			return
 		}
 		h.stats.Copies++

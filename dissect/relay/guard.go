@@ -160,6 +160,18 @@ func (h *Host) judgeActor(p *peer, a msg.Actor) (v verdict) {
 	return v
 }
 
+// endsEarly reports whether a message ends before the object that acts. The
+// game would read an object from what follows in its memory, while OpenBC's
+// clients take such messages.
+func (h *Host) endsEarly(p *peer, res *decode.Result) bool {
+	a, ok := res.Message.(msg.Actor)
+	if !ok || !h.cfg.Public || res.Err == nil || a.Actor() != 0 {
+		return false
+	}
+	h.complain(Corrected, p, "not passed on to the game's clients: it ends before the object that acts")
+	return true
+}
+
 // other returns the client, other than p, that owns the range of an object.
 func (h *Host) other(p *peer, id wire.ObjectID) *peer {
 	slot, ok := id.Slot()
@@ -188,9 +200,6 @@ func (h *Host) identified(p *peer, spec *decode.Spec, payload []byte, res *decod
 		return payload, nil
 	}
 	v := h.judge(p, payload, res.Message)
-	if a, ok := res.Message.(msg.Actor); ok && h.cfg.Public && res.Err != nil && a.Actor() == 0 { // the game may read an object from what follows
-		v = verdict{refuse: true, why: "it ends before the object that acts"}
-	}
 	if h.cfg.Captured {
 		d = h.departure(&v, spec, payload, res)
 		h.departs(p, d)
