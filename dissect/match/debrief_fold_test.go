@@ -399,6 +399,7 @@ func TestDebriefing(t *testing.T) {
 	for _, name := range []string{
 		"battle_mix.pcap.gz", "battle_mix-s96.pcap.gz", "networked_battle.pcap", "stock_client.pcap",
 		"field/c21.host.pcap.gz", "field/c21.client.pcap.gz", "field/f1x.host.pcap.gz", "field/f2x.host.pcap.gz", "field/p187.host.pcap.gz",
+		"field/c15.router.pcap.gz", "reliability/g_s5_p4_droptx.pcap.gz", "reliability/st_mix_fix_drx.pcap.gz", "evening/friday.pcapng.gz", "two_teams.pcap",
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()

@@ -65,8 +65,8 @@ func newFollower(v view) *follower {
 // shown with the address.
 var hidden = regexp.MustCompile(`\d{1,3}(\.\d{1,3}){3}(:\d+)?|\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%\w]*\](:\d+)?`)
 
-// follow appends the text of an entry to dst, or nothing if nothing has changed.
-func (f *follower) follow(dst []byte, index int, m *match.Match, over, sweep bool) (text []byte, k kind) {
+// follow writes the text of an entry, or nothing if nothing has changed.
+func (f *follower) follow(d *draft, index int, m *match.Match, over, sweep bool) (k kind) {
 	s := f.matches[index]
 	if s == nil {
 		s = &followed{values: map[string]*known{}, lists: map[string]*list{}}
@@ -84,26 +84,23 @@ func (f *follower) follow(dst []byte, index int, m *match.Match, over, sweep boo
 		clear(s.values)
 		clear(s.lists)
 	}
-	text = strconv.AppendInt(append(dst, `{"match":`...), int64(index), 10)
+	d.text = strconv.AppendInt(append(d.text, `{"match":`...), int64(index), 10)
 	if k != change {
-		text = append(text, `,"whole":true`...)
+		d.text = append(d.text, `,"whole":true`...)
 	}
-	empty := len(text)
-	if text = f.changes(text, s, m, sweep || k != change); len(text) == empty {
-		return dst, k
+	f.changes(d, s, m, sweep || k != change)
+	if s.since += d.size(); k != change {
+		s.key, s.since = d.size(), 0
 	}
-	if s.since += len(text); k != change {
-		s.key, s.since = len(text), 0
-	}
-	return text, k
+	return k
 }
 
 // forget forgets a match that has ended.
 func (f *follower) forget(index int) { delete(f.matches, index) }
 
-// changes appends the changes of a match to dst as the members of an open
-// object. It appends nothing if there are none.
-func (f *follower) changes(dst []byte, s *followed, m *match.Match, sweep bool) []byte {
+// changes writes the changes of a match as the members of an open object. If
+// there are none, the draft is empty.
+func (f *follower) changes(d *draft, s *followed, m *match.Match, sweep bool) {
 	s.round++
 	var of any = m
 	if f.public {
@@ -112,15 +109,13 @@ func (f *follower) changes(dst []byte, s *followed, m *match.Match, sweep bool) 
 	if f.page {
 		of = page.Live(of.(*match.Match))
 	}
-	rest := newScratch()
-	defer rest.free()
-	values, lists := append(dst, `,"values":{`...), append(rest.text, `},"lists":{`...)
-	empty := len(values) + len(lists)
-	var name string
-	var l *list
+	values := []byte(`},"values":{`)
+	d.text = append(d.text, `,"lists":{`...)
+	empty := len(values) + d.size()
+	var c *checking
 	end := func() {
-		if l != nil {
-			lists = l.end(lists, name)
+		if c != nil {
+			c.end()
 		}
 	}
 	f.model.Parts(m, of, func(name string, text []byte) {
@@ -137,18 +132,19 @@ func (f *follower) changes(dst []byte, s *followed, m *match.Match, sweep bool) 
 			values = append(member(values, name), text...)
 		}
 		v.round = s.round
-	}, func(of string, n int) int {
+	}, func(name string, n int) (from int) {
 		end()
-		name, l = of, nil
-		if !f.page && slices.Contains(ndjson.NotLiveLists, name) {
+		if c = nil; !f.page && slices.Contains(ndjson.NotLiveLists, name) {
 			return n
 		}
-		if l = s.lists[name]; l == nil {
+		l := s.lists[name]
+		if l == nil {
 			l = &list{fresh: true}
 			s.lists[name] = l
 		}
-		return l.begin(n, sweep)
-	}, func(_ string, i int, text []byte) { l.item(i, text) })
+		c, from = d.check(l, name, n, sweep)
+		return from
+	}, func(_ string, i int, text []byte) { c.item(i, text) })
 	end()
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
 		if v := s.values[name]; v.round != 0 && v.round != s.round {
@@ -156,11 +152,11 @@ func (f *follower) changes(dst []byte, s *followed, m *match.Match, sweep bool) 
 			v.round = 0
 		}
 	}
-	rest.text = lists
-	if len(values)+len(lists) == empty {
-		return dst
+	if len(values)+d.size() == empty {
+		d.text = d.text[:0]
+		return
 	}
-	return append(append(values, lists...), "}}"...)
+	d.text = append(append(d.text, values...), "}}"...)
 }
 
 // public returns a copy of a match without chat, and without events that
@@ -225,8 +221,7 @@ func (f *flights) follow(dst []byte, index int, m *match.Match, sweep bool) []by
 	text := strconv.AppendInt(append(dst, `{"match":`...), int64(index), 10)
 	empty := len(text)
 	text = f.lives(text, s, m)
-	shots := flat(&s.shots, len(m.Shots), sweep, func(dst []byte, i int) []byte { return f.model.AppendItem(dst, m, &m.Shots[i], false) })
-	text = shots.end(text, "shots")
+	text = flat(text, &s.shots, "shots", len(m.Shots), sweep, func(dst []byte, i int) []byte { return f.model.AppendItem(dst, m, &m.Shots[i], false) })
 	text = f.lines(text, s, m, sweep)
 	text = s.debriefing(text, m, sweep)
 	if len(text) == empty {
@@ -235,14 +230,17 @@ func (f *flights) follow(dst []byte, index int, m *match.Match, sweep bool) []by
 	return append(text, '}')
 }
 
-// flat updates the hashes of a list with n items.
-func flat(l *list, n int, all bool, appendItem func(dst []byte, i int) []byte) *list {
+// flat appends the changes of a list with n items as a member.
+func flat(dst []byte, l *list, name string, n int, all bool, appendItem func(dst []byte, i int) []byte) []byte {
 	var text []byte
-	for i := l.begin(n, all); i < n; i++ {
+	d := draft{text: dst}
+	c, i := d.check(l, name, n, all)
+	for ; i < n; i++ {
 		text = appendItem(text[:0], i)
-		l.item(i, text)
+		c.item(i, text)
 	}
-	return l
+	c.end()
+	return d.text
 }
 
 // lives appends tracks and conditions.
@@ -260,7 +258,7 @@ func (f *flights) lives(dst []byte, s *flying, m *match.Match) []byte {
 			s.conditions[i] = l
 		}
 		if l != nil && (len(l.known) < len(all) || len(all) > 0 && m.Lives[i].EndHow == "") {
-			one = flat(l, len(all), false, func(dst []byte, k int) []byte { return f.model.AppendItem(dst, m, &all[k], false) }).end(one, "condition")
+			one = flat(one, l, "condition", len(all), false, func(dst []byte, k int) []byte { return f.model.AppendItem(dst, m, &all[k], false) })
 		}
 		if len(one) > 1 {
 			lives = append(append(member(lives, strconv.Itoa(i)), one...), '}')
@@ -286,8 +284,7 @@ func (f *flights) lines(dst []byte, s *flying, m *match.Match, sweep bool) []byt
 			l.points.forget()
 			sweep = true
 		}
-		points := flat(&l.points, len(of.Points), sweep, func(dst []byte, k int) []byte { return f.model.AppendItem(dst, m, &of.Points[k], false) })
-		one := points.end([]byte{'{'}, "points")
+		one := flat([]byte{'{'}, &l.points, "points", len(of.Points), sweep, func(dst []byte, k int) []byte { return f.model.AppendItem(dst, m, &of.Points[k], false) })
 		if len(one) > 1 {
 			lines = append(append(member(lines, strconv.Itoa(i)), one...), '}')
 		}
@@ -302,10 +299,10 @@ func (f *flights) lines(dst []byte, s *flying, m *match.Match, sweep bool) []byt
 // a row contains no address of a player without a name.
 func (s *flying) debriefing(dst []byte, m *match.Match, sweep bool) []byte {
 	rows := func(l *list, name string, n int, all bool, row func(i int) []any) {
-		dst = flat(l, n, all, func(text []byte, i int) []byte {
+		dst = flat(dst, l, name, n, all, func(text []byte, i int) []byte {
 			b, _ := json.Marshal(row(i)) // never fails, since all numbers are finite
 			return append(text, b...)
-		}).end(dst, name)
+		})
 	}
 	rows(&s.fire, "fire", len(m.Fire), true, func(i int) []any { return fireRow(&m.Fire[i]) })
 	rows(&s.wear, "wear", len(m.Wear), true, func(i int) []any {

@@ -93,20 +93,59 @@ func (j *journal) close() error {
 	return err
 }
 
-// add writes an entry.
-func (j *journal) add(e entry, text []byte) error {
-	e.at, e.text, e.place = time.Since(j.began), len(text), j.size
-	if e.next() > mostJournal {
-		return errFull
+// A draft is the text of the next entry. What it has beyond some size waits in
+// the file, where viewers do not read it before the entry is added. After an hour the
+// text of a whole entry has megabytes.
+type draft struct {
+	text  []byte // what is not in the file yet
+	saved int    // bytes in the file
+	into  *journal
+	err   error
+}
+
+// mostText is how much text of a draft is in memory.
+const mostText = 16 << 10
+
+// size returns the size of the text in bytes.
+func (d *draft) size() int { return d.saved + len(d.text) }
+
+// spill moves text to the file if there is much. The last byte stays, since the next
+// depends on it.
+func (d *draft) spill() {
+	if len(d.text) > mostText && d.into != nil {
+		d.save(len(d.text) - 1)
+	}
+}
+
+// save moves the first n bytes of the text to the file.
+func (d *draft) save(n int) {
+	at := d.into.size + headSize + int64(d.saved)
+	switch {
+	case d.err != nil:
+	case at+int64(n) > mostJournal:
+		d.err = errFull
+	default:
+		_, d.err = d.into.file.WriteAt(d.text[:n], at)
+	}
+	d.saved += n
+	d.text = append(d.text[:0], d.text[n:]...)
+}
+
+// add writes the entry of a draft, which is empty afterwards.
+func (j *journal) add(e entry, d *draft) error {
+	e.at, e.text, e.place = time.Since(j.began), d.size(), j.size
+	d.save(len(d.text))
+	err := d.err
+	if d.saved, d.err = 0, nil; cap(d.text) > 4*mostText {
+		d.text = nil
+	}
+	if err != nil {
+		return err
 	}
 	h := binary.LittleEndian.AppendUint64(make([]byte, 0, headSize), uint64(e.at))
 	h = binary.LittleEndian.AppendUint32(h, uint32(e.text))
 	h = binary.LittleEndian.AppendUint32(h, uint32(e.match))
-	_, err := j.file.WriteAt(append(h, byte(e.views), byte(e.kind)), e.place)
-	if err == nil {
-		_, err = j.file.WriteAt(text, e.place+headSize)
-	}
-	if err != nil {
+	if _, err := j.file.WriteAt(append(h, byte(e.views), byte(e.kind)), e.place); err != nil {
 		return err
 	}
 	j.mu.Lock()

@@ -3,7 +3,6 @@ package livepage
 import (
 	"hash/maphash"
 	"strconv"
-	"sync"
 )
 
 // window is the number of items at the end of a list that are checked each
@@ -12,76 +11,72 @@ const window = 64
 
 var seed = maphash.MakeSeed()
 
-// scratch is memory for text until it is in the journal. A whole entry has
-// megabytes after an hour, and is written for each view.
-type scratch struct{ text []byte }
-
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-// newScratch returns an empty scratch. Its user calls free.
-func newScratch() *scratch { return scratches.Get().(*scratch) }
-
-func (s *scratch) free() {
-	s.text = s.text[:0]
-	scratches.Put(s)
-}
-
-// A list stores hashes of the items of a list, and collects items that change.
+// A list has hashes of the items of a list that viewers know.
 type list struct {
 	known []uint64
-	was   int
-	fresh bool     // viewers do not know the list yet
-	news  *scratch // items that have changed, as members of an object, or nil
-}
-
-// begin begins to check a list that has n items. It returns the index of the
-// first item to check.
-func (l *list) begin(n int, all bool) (from int) {
-	l.was = len(l.known)
-	l.known = l.known[:min(n, l.was)]
-	if all {
-		return 0
-	}
-	return max(0, len(l.known)-window)
-}
-
-// item checks the next item.
-func (l *list) item(i int, text []byte) {
-	sum := maphash.Bytes(seed, text)
-	switch {
-	case i >= len(l.known):
-		l.known = append(l.known, sum)
-	case l.known[i] == sum:
-		return
-	default:
-		l.known[i] = sum
-	}
-	if l.news == nil {
-		l.news = newScratch()
-	}
-	l.news.text = append(strconv.AppendInt(append(l.news.text, `,"`...), int64(i), 10), `":`...)
-	l.news.text = append(l.news.text, text...)
-}
-
-// end appends the changes of the list as a member of the open object in dst.
-func (l *list) end(dst []byte, name string) []byte {
-	if l.news == nil && l.was == len(l.known) && !l.fresh {
-		return dst
-	}
-	l.fresh = false
-	dst = strconv.AppendInt(append(member(dst, name), `{"length":`...), int64(len(l.known)), 10)
-	if l.news != nil {
-		dst = append(dst, l.news.text...)
-		l.news.free()
-		l.news = nil // most lists never change again
-	}
-	return append(dst, '}')
+	fresh bool // viewers do not know the list yet
 }
 
 // forget makes all items count as changed. The number of items stays.
 func (l *list) forget() {
 	for i := range l.known {
 		l.known[i] = 0
+	}
+}
+
+// A checking is a check of a list. It appends items that have changed to a draft.
+type checking struct {
+	*list
+	draft *draft
+	name  string
+	n     int  // number of items
+	was   int  // number of items that viewers know
+	begun bool // the member of the list is begun
+}
+
+// check begins to check a list that has n items. It returns the index of the
+// first item to check.
+func (d *draft) check(l *list, name string, n int, all bool) (c *checking, from int) {
+	c = &checking{list: l, draft: d, name: name, n: n, was: len(l.known)}
+	l.known = l.known[:min(n, c.was)]
+	if all {
+		return c, 0
+	}
+	return c, max(0, len(l.known)-window)
+}
+
+// begin begins the member of the list, unless it is begun.
+func (c *checking) begin() {
+	if !c.begun {
+		c.begun = true
+		c.draft.text = strconv.AppendInt(append(member(c.draft.text, c.name), `{"length":`...), int64(c.n), 10)
+	}
+}
+
+// item checks the next item.
+func (c *checking) item(i int, text []byte) {
+	sum := maphash.Bytes(seed, text)
+	switch {
+	case i >= len(c.known):
+		c.known = append(c.known, sum)
+	case c.known[i] == sum:
+		return
+	default:
+		c.known[i] = sum
+	}
+	c.begin()
+	c.draft.text = append(strconv.AppendInt(append(c.draft.text, `,"`...), int64(i), 10), `":`...)
+	c.draft.text = append(c.draft.text, text...)
+	c.draft.spill()
+}
+
+// end ends the member of the list. If nothing has changed, there is none.
+func (c *checking) end() {
+	if c.was != len(c.known) || c.fresh {
+		c.begin()
+	}
+	if c.fresh = false; c.begun {
+		c.draft.text = append(c.draft.text, '}')
 	}
 }
 

@@ -605,7 +605,7 @@ func TestGuests(t *testing.T) {
 			b, _ := io.ReadAll(c) // until then
 			return string(b)
 		}
-		if err := st.server.journal.add(entry{views: pagePublic, kind: change}, []byte("{}")); err != nil {
+		if err := st.server.journal.add(entry{views: pagePublic, kind: change}, &draft{text: []byte("{}"), into: st.server.journal}); err != nil {
 			t.Fatal(err)
 		}
 		size, _ := st.server.journal.extent()

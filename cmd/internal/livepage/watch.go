@@ -44,6 +44,7 @@ type Server struct {
 	guests  chan struct{} // has an item for each viewer of the public address
 
 	mu        sync.Mutex
+	draft     draft // of the next entry
 	story     *match.Builder
 	followers []*follower
 	flights   *flights
@@ -66,6 +67,7 @@ func New(delay time.Duration, say func(format string, args ...any)) (*Server, er
 		delay: delay, owner: rand.Text(), public: rand.Text(), say: say, journal: j, end: make(chan struct{}), viewers: make(chan struct{}, mostViewers), guests: make(chan struct{}, mostViewers-reserved),
 		followers: []*follower{newFollower(pageOwner), newFollower(apiOwner)}, flights: newFlights(), index: map[*match.Match]int{},
 	}
+	s.draft.into = j
 	if delay > 0 {
 		s.followers = append(s.followers, newFollower(pagePublic), newFollower(apiPublic))
 	}
@@ -187,35 +189,32 @@ func (s *Server) follow(m *match.Match, over, sweep bool) {
 		s.matches++
 		s.index[m] = i
 	}
-	entryText := newScratch()
-	defer entryText.free()
-	add := func(e entry) {
-		if len(entryText.text) > 0 {
-			s.add(e, entryText.text)
-		}
-	}
 	for _, f := range s.followers {
-		var k kind
-		entryText.text, k = f.follow(entryText.text[:0], i, m, over, sweep)
-		add(entry{match: i, views: f.view, kind: k})
+		k := f.follow(&s.draft, i, m, over, sweep)
+		s.add(entry{match: i, views: f.view, kind: k})
 		if over {
 			f.forget(i)
 		}
 	}
-	entryText.text = s.flights.follow(entryText.text[:0], i, m, sweep)
-	add(entry{match: i, views: pageOwner | pagePublic, kind: flight})
+	s.draft.text = s.flights.follow(s.draft.text, i, m, sweep)
+	s.add(entry{match: i, views: pageOwner | pagePublic, kind: flight})
 	if over {
 		delete(s.index, m)
 		delete(s.flights.matches, m)
 	}
 }
 
-// add writes an entry, unless an earlier write failed.
-func (s *Server) add(e entry, text []byte) {
-	if s.broken {
+// add writes the entry of the draft, unless it is empty or an earlier write
+// failed.
+func (s *Server) add(e entry) {
+	if s.draft.size() == 0 {
 		return
 	}
-	if err := s.journal.add(e, text); err != nil {
+	if s.broken {
+		s.draft = draft{}
+		return
+	}
+	if err := s.journal.add(e, &s.draft); err != nil {
 		s.broken = true
 		s.say("the live page is no longer updated: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -287,14 +288,13 @@ const fighters = `[bots]
 Pilot = ["join", "fly 1s", "fire", "fly 2s", "hit", "fly 3s", "fire", "fly 2s", "chat one more", "fly 4s", "fire", "fly 5s", "hit", "fly 6s", "die", "wait 5s", "fly 1s", "repeat"]
 `
 
-// TestHour has eight bots play for an hour at eight times the speed of the
-// clock. In the middle all leave and come back, so that another match begins. There are
-// 200 viewers, of whom 20 take nothing, and a page whose connection is lost and comes
-// back. (Players who come and go are in the memory test of livepage: here the host
-// would remember each of them for eight times as long.)
+// TestHour has eight bots play for an hour at eight times the speed of the clock: bots that
+// stay, and bots that come and go all the time, each of whom the host remembers for eight
+// times as long. Towards the end the host restarts the match. There are 200 viewers, of
+// whom 20 take nothing, and a page whose connection is lost and comes back.
 func TestHour(t *testing.T) {
 	if os.Getenv("BCDISSECT_LONG") == "" {
-		t.Skip("takes eight minutes: set BCDISSECT_LONG")
+		t.Skip("takes 16 minutes: set BCDISSECT_LONG")
 	}
 	length := time.Hour
 	if text := os.Getenv("BCDISSECT_HOUR"); text != "" {
@@ -303,7 +303,98 @@ func TestHour(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := newBroadcast(t)
+	stay, err := bots.ReadScripts(modfile.File{Name: "fighters", Data: []byte(fighters)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("stay", func(t *testing.T) { playHour(t, length, stay) })
+	t.Run("come and go", func(t *testing.T) { playHour(t, length, nil) })
+}
+
+// An hour is what TestHour measures.
+type hour struct {
+	t           *testing.T
+	pid         int
+	live        *tab
+	most        float64   // MB that the server took
+	heaps       []float64 // MB that the page took
+	rates       []float64 // processor time of the server as a share
+	used        time.Duration
+	at          time.Time
+	playedUntil func() time.Duration
+}
+
+// sample measures the server and the page.
+func (h *hour) sample() {
+	mb, used := resident(h.t, h.pid)
+	h.most = max(h.most, mb)
+	now := time.Now()
+	h.rates = append(h.rates, float64(used-h.used)/float64(now.Sub(h.at)))
+	h.used, h.at = used, now
+	h.heaps = append(h.heaps, h.live.heap())
+	h.t.Logf("%v of play: server %.1f MB, %.0f %% of a processor; page %.1f MB, %d points", h.playedUntil().Round(time.Second), mb, h.rates[len(h.rates)-1]*100, h.heaps[len(h.heaps)-1], eval[int](h.live, `live.flights.reduce((n, f) => n + (f ? f.points : 0), 0)`))
+}
+
+// follow takes a step at each 48th of the length, until the game has ended.
+func (h *hour) follow(length time.Duration, ended chan error, steps ...func()) {
+	h.t.Helper()
+	for {
+		wait := time.After(length / hurry / 48)
+		select {
+		case err := <-ended:
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			if len(steps) > 0 {
+				h.t.Fatalf("%d steps are left", len(steps))
+			}
+			return
+		case <-wait:
+			h.sample()
+			if len(steps) > 0 {
+				steps[0]()
+				steps = steps[1:]
+			}
+		}
+	}
+}
+
+// What the page and the overlay show of the match that is played.
+const (
+	firstMatch = `(() => { const m = live.matches[0]; return [m.players.reduce((n, p) => n + p.deaths, 0), m.kills.length, m.over]; })()`
+	anew       = `live.matches.length === 2 && app.index === 1 && app.m.begin > live.matches[0].over - 1 && app.t >= app.m.begin`
+	pageDeaths = `[...document.querySelectorAll(".board tbody [data-deaths]")].reduce((n, e) => n + +e.dataset.deaths, 0)`
+	overDeaths = `[...document.querySelectorAll("#score .row:not(.head)")].reduce((n, r) => n + +r.children[2].textContent, 0)`
+)
+
+// restarts checks what page and overlay show after the host has restarted the match.
+// The old match stays.
+func (h *hour) restarts(over *tab, restart func()) {
+	h.t.Helper()
+	deaths := eval[int](h.live, pageDeaths)
+	if known := eval[int](over, overDeaths); deaths == 0 || known == 0 {
+		h.t.Fatalf("before the restart the page shows %d deaths, the overlay %d", deaths, known)
+	}
+	restart()
+	h.live.until(anew)
+	h.live.until(pageDeaths + ` === live.matches[1].kills.length && live.matches[1].kills.length < 8 && ` + pageKills + ` === live.matches[1].kills.length`)
+	over.until(overDeaths + ` < 8`)
+	if got := eval[string](h.live, `(() => { const b = document.querySelector("#time"); return [+b.ariaValueMin < app.m.begin - 1, +b.ariaValueMax > app.m.end + 1, document.querySelectorAll(".killtable tbody tr[data-t]").length > 8].join(); })()`); got != "false,false,false" {
+		h.t.Errorf("the time bar and the kills do not begin anew: %s", got)
+	}
+	old := eval[[]float64](h.live, firstMatch)
+	if int(old[0]) < deaths || old[0] != old[1] {
+		h.t.Errorf("the old match has %v deaths and %v kills; the page showed %d", old[0], old[1], deaths)
+	}
+	eval[chromedp.Void](h.live, `(live.following = false, app.choose(0))`)
+	h.live.until(fmt.Sprintf(`app.index === 0 && %s === %v && live.flights[0].points > 0`, pageDeaths, old[0]))
+	h.live.do(chromedp.KeyEvent("l"))
+	h.live.until(anew)
+}
+
+func playHour(t *testing.T, length time.Duration, scripts []bots.Script) {
+	control := filepath.Join(t.TempDir(), "relay.sock")
+	b := newBroadcast(t, "--control", control)
 	u, err := url.Parse(b.page)
 	if err != nil {
 		t.Fatal(err)
@@ -313,63 +404,24 @@ func TestHour(t *testing.T) {
 	live.do(chromedp.Navigate("http://" + g.at + u.Path))
 	live.until(`document.documentElement.dataset.live === "yes"`)
 	eval[chromedp.Void](live, `live.most = 20000`) // at eight times the speed there are as many points in eight minutes as the page keeps in an hour
+	over := newTab(t, 1920, 1080)
+	over.do(chromedp.Navigate(b.page + "overlay"))
 
 	// A part of the match without viewers, then all viewers come.
-	stay, err := bots.ReadScripts(modfile.File{Name: "fighters", Data: []byte(fighters)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	d := newRush(b.host)
-	var reports []*bots.Report
-	play := func(length time.Duration, scripts []bots.Script) chan error {
-		ended := make(chan error, 1)
-		go func() {
-			r, err := bots.Run(d, bots.Options{Bots: 8, Seed: 7, For: length, Dialect: "openbc", Scripts: scripts})
-			if err == nil {
-				reports = append(reports, r)
-			}
-			ended <- err
-		}()
-		return ended
-	}
-	pid := b.cmd.Process.Pid
+	ended := make(chan error, 1)
+	var r *bots.Report
+	go func() {
+		var err error
+		r, err = bots.Run(d, bots.Options{Bots: 8, Seed: 7, For: length, Dialect: "openbc", Scripts: scripts})
+		ended <- err
+	}()
+	now := time.Now()
+	h := &hour{t: t, pid: b.cmd.Process.Pid, at: now, live: live, playedUntil: func() time.Duration { return d.Now().Sub(d.began) }}
 	var a *audience
-	began := time.Now()
-	most, heaps, rates := 0.0, []float64{}, []float64{}
-	var sampled time.Duration
-	at := began
-	sample := func() {
-		mb, used := resident(t, pid)
-		most = max(most, mb)
-		now := time.Now()
-		rates = append(rates, float64(used-sampled)/float64(now.Sub(at)))
-		sampled, at = used, now
-		heaps = append(heaps, live.heap())
-		t.Logf("%v of play: server %.1f MB, %.0f %% of a processor; page %.1f MB, %d points", d.Now().Sub(d.began).Round(time.Second), mb, rates[len(rates)-1]*100, heaps[len(heaps)-1], eval[int](live, `live.flights.reduce((n, f) => n + f.points, 0)`))
-	}
-	follow := func(ended chan error, steps ...func()) {
-		for {
-			wait := time.After(length / hurry / 24)
-			select {
-			case err := <-ended:
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(steps) > 0 {
-					t.Fatalf("%d steps are left", len(steps))
-				}
-				return
-			case <-wait:
-				sample()
-				if len(steps) > 0 {
-					steps[0]()
-					steps = steps[1:]
-				}
-			}
-		}
-	}
+	before := 0
 	nothing := func() {}
-	follow(play(length/2, stay), nothing, nothing, func() {
+	steps := []func(){nothing, nothing, func() {
 		a = watch(200, b.page+"api/page", b.public+"api/page", b.public+"api/live", b.public+"api/live", b.public+"api/page")
 	}, nothing, nothing, func() {
 		g.set(true)
@@ -377,11 +429,14 @@ func TestHour(t *testing.T) {
 	}, func() {
 		g.set(false)
 		live.until(`document.querySelector(".bars .lost").textContent === ""`)
-	})
-	before := len(heaps)
-	follow(play(length/2, stay), nothing, func() {
-		live.until(`live.matches.length === 2 && app.index === 1`)
-	})
+	}}
+	for range 48*5/6 - len(steps) { // most of the hour is one match
+		steps = append(steps, nothing)
+	}
+	h.follow(length, ended, append(steps, func() {
+		before = len(h.heaps)
+		h.restarts(over, func() { program(t, "relay", "ctl", "--control", control, "restart") })
+	})...)
 	if n := a.lost.Load(); n != 0 {
 		t.Errorf("%d viewers were dropped though they read", n)
 	}
@@ -389,32 +444,28 @@ func TestHour(t *testing.T) {
 		t.Errorf("%d viewers who take nothing were dropped, not all 20", a.dropped.Load())
 	}
 	a.stop()
-	if limit := 60 + 2*length.Hours(); most > limit {
-		t.Errorf("the server took %.1f MB, more than %.0f", most, limit)
+	if limit := 60 + 2*length.Hours(); h.most > limit {
+		t.Errorf("the server took %.1f MB, more than %.0f", h.most, limit)
 	}
-	if early, late := heaps[before/2], heaps[len(heaps)-1]; late > 1.5*early+2 {
+	if early, late := h.heaps[before/2], h.heaps[len(h.heaps)-1]; late > 1.5*early+2 {
 		t.Errorf("the page grew from %.1f MB to %.1f MB", early, late)
 	}
-	half := func(list []float64) float64 { // the average of samples without viewers, or with them
-		sum := 0.0
+	mean := func(list []float64) (sum float64) {
 		for _, x := range list {
-			sum += x
+			sum += x / float64(len(list))
 		}
-		return sum / float64(len(list))
+		return sum
 	}
-	t.Logf("server at most %.1f MB; %.1f %% of a processor without viewers, %.1f %% with 200 in the same match; they got %d MB; %d stuck viewers were dropped", most, 100*half(rates[1:3]), 100*half(rates[4:before]), a.bytes.Load()>>20, a.dropped.Load())
+	t.Logf("server at most %.1f MB; %.1f %% of a processor without viewers, %.1f %% with 200 in the same match; they got %d MB; %d stuck viewers were dropped", h.most, 100*mean(h.rates[1:3]), 100*mean(h.rates[4:before]), a.bytes.Load()>>20, a.dropped.Load())
 
 	// The game did not wait, and the page knows every death.
-	deaths := 0
-	for _, r := range reports {
-		all := &r.All
-		deaths += all.Deaths
-		t.Logf("%d joins, %d deaths, %d shots; gap %.0f ms, %d of %d updates missing", all.Joins, all.Deaths, all.Shots, all.Gap.P95, all.UpdatesMissing, all.UpdatesSeen)
-		if all.PutOut > 0 || all.LinesMissing > 0 {
-			t.Errorf("%d bots lost the game (%s), %d lines of chat are missing", all.PutOut, all.Reason, all.LinesMissing)
-		}
+	all := &r.All
+	t.Logf("%d joins, %d deaths, %d shots; gap %.0f ms, %d of %d updates missing", all.Joins, all.Deaths, all.Shots, all.Gap.P95, all.UpdatesMissing, all.UpdatesSeen)
+	if all.PutOut > 0 || all.LinesMissing > 0 || all.UpdatesMissing > 0 {
+		t.Errorf("%d bots lost the game (%s), %d lines of chat and %d updates are missing", all.PutOut, all.Reason, all.LinesMissing, all.UpdatesMissing)
 	}
-	live.until(fmt.Sprintf(`live.matches.reduce((n, m) => n + m.kills.length, 0) === %d`, deaths))
+	// A bot may lose a ship of the old match before it hears of the restart.
+	live.until(fmt.Sprintf(`[0, 1].includes(%d - live.matches.reduce((n, m) => n + m.kills.length, 0))`, all.Deaths))
 	_ = b.cmd.Process.Signal(os.Interrupt)
 	if err := b.cmd.Wait(); err != nil {
 		t.Error(err)
