@@ -186,9 +186,12 @@ func TestDelay(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			st := newStudio(t)
 			began := time.Now()
+			var mu sync.Mutex
 			var all []*sync.WaitGroup
 			add := func(c net.Conn) {
 				s, ended := st.hear(c, began)
+				mu.Lock()
+				defer mu.Unlock()
 				heard, all = append(heard, s), append(all, ended)
 			}
 			for at := time.Duration(0); at < ends+delay; at += 8 * time.Second {
@@ -218,6 +221,8 @@ func TestDelay(t *testing.T) {
 			st.play(battle, until)
 			time.Sleep(ends + 3*delay - time.Since(began))
 			st.close()
+			mu.Lock() // no viewer comes any more
+			defer mu.Unlock()
 			for _, ended := range all {
 				ended.Wait()
 			}
@@ -402,8 +407,13 @@ func TestModel(t *testing.T) {
 			early, first := st.hear(st.ask("OWNER/api/live", events), began)
 			var late *transcript
 			var second *sync.WaitGroup
-			time.AfterFunc(20*time.Second, func() { late, second = st.hear(st.ask("OWNER/api/live", events), began) })
+			var came sync.WaitGroup
+			came.Go(func() {
+				time.Sleep(20 * time.Second)
+				late, second = st.hear(st.ask("OWNER/api/live", events), began)
+			})
 			st.play(name, time.Hour)
+			came.Wait()
 			time.Sleep(30 * time.Second)
 			doc, third := st.hear(st.ask("OWNER/api/live", ""), began)
 			third.Wait()
@@ -466,6 +476,7 @@ func TestStuck(t *testing.T) {
 			t.Errorf("%d viewers stay", n)
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		want := heard[0].all()
 		for i, s := range heard {
 			if s.all() != want || len(want) < 100_000 {

@@ -430,7 +430,7 @@ func playHour(t *testing.T, length time.Duration, scripts []bots.Script) {
 		g.set(false)
 		live.until(`document.querySelector(".bars .lost").textContent === ""`)
 	}}
-	for range 48*5/6 - len(steps) { // most of the hour is one match
+	for range 48*2/3 - len(steps) { // most of the hour is one match
 		steps = append(steps, nothing)
 	}
 	h.follow(length, ended, append(steps, func() {

@@ -162,6 +162,11 @@ func TestLive(t *testing.T) {
 	if got := eval[string](live, `document.querySelector(".live").getAttribute("aria-pressed")`); got != "true" {
 		t.Errorf("the page doesn't show the present: %s", got)
 	}
+	// A match that has just begun is shorter than what the page lags behind.
+	const short = `(() => { const m = app.m, end = m.end; m.end = m.begin + 0.3; app.t = m.end; app.play(false); const stays = live.following; m.end = end; catchUp(); return stays; })()`
+	if !eval[bool](live, short) {
+		t.Error("the page leaves the present at the beginning of a match")
+	}
 	over.until(`document.querySelectorAll("#kills .line").length > 0 && document.querySelectorAll("#chat .line").length > 0`)
 	// The past can be watched while the present goes on.
 	eval[chromedp.Void](live, `document.querySelector(".killtable .time").click()`)

@@ -302,7 +302,8 @@ function pace() {
 const { play, seek } = app;
 app.seek = (t) => { leave(); seek(t); };
 app.play = (on) => {
-  if (present() && app.t >= app.m.end - 0.01 && app.m.end > app.m.begin + live.behind) { catchUp(); return; } // the past has reached the present
+  // The past has reached the present, or a match has just begun.
+  if (present() && app.t >= app.m.end - 0.01 && (live.following || app.m.end > app.m.begin + live.behind)) { catchUp(); return; }
   if (!on) leave();
   play(on);
 };
