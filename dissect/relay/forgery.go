@@ -55,8 +55,9 @@ const (
 // How long a client that is still there may be silent.
 const (
 	leastSilence   = 300 * time.Millisecond
-	idleSilence    = 7 * time.Second  // keepalives are five seconds apart
-	loadingSilence = 20 * time.Second // while it loads a mission
+	signedSilence  = 1500 * time.Millisecond // it answers challenges
+	idleSilence    = 7 * time.Second         // keepalives are five seconds apart
+	loadingSilence = 20 * time.Second        // while it loads a mission
 )
 
 // A forgery is what the host knows about forged use of a player's address.
@@ -206,7 +207,7 @@ func (h *Host) mustSign(p *peer) bool {
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	f := &p.forgery
 	if p.link.Signed(h.now, plain) == arq.TrueSign {
-		f.signed = h.now
+		f.signed, p.signs = h.now, true
 		return 0
 	}
 	if !h.guarded(p) {
@@ -386,8 +387,12 @@ func (h *Host) ghost(p *peer) bool {
 // present reports whether a client is still there, as far as the host knows.
 func (h *Host) present(p *peer) bool {
 	silence := p.usualSilence()
-	if p.phase == Playing && h.suspected(p) {
-		silence = idleSilence // an attacker who guesses the id makes the usual one short
+	switch { // an attacker who guesses the id makes the usual one short
+	case p.phase != Playing || !h.suspected(p):
+	case p.signs:
+		silence = signedSilence
+	default:
+		silence = idleSilence
 	}
 	return p.proved && !h.ghost(p) && h.now.Sub(p.lastReceived) < silence
 }

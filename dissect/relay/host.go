@@ -113,6 +113,7 @@ type peer struct {
 	// future number.
 	unasked bool
 	forgery forgery
+	signs   bool // it has answered a challenge
 	goodbye farewell
 	proved  bool  // it has used its id, so it receives at its address
 	trusted bool  // it has also got into the game, so it is sent messages without limit

@@ -697,7 +697,7 @@ func oneRepetition(t *T) {
 	t.wait(3500 * time.Millisecond)
 	byFrame, most, at := map[int]int{}, 0, 0
 	for _, m := range t.c.in {
-		if m.again && m.Type == transport.Standard {
+		if challenge, _ := msg.IsChallenge(m.Body); m.again && m.Type == transport.Standard && !challenge {
 			if byFrame[m.frame]++; byFrame[m.frame] > most {
 				most, at = byFrame[m.frame], m.frame
 			}
