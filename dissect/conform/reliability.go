@@ -60,6 +60,8 @@ func spanOf(number int64) (i int) {
 // An ackCounts counts acknowledgements of messages with numbers in a span.
 type ackCounts struct {
 	acks   measure.Trials // first acknowledgements, which fail if the host retransmits the message
+	apart  int            // datagrams with acknowledgements that failed. One loss explains all that are in the same datagram.
+	last   int            // frame of the latest of them
 	more   measure.Trials // later acknowledgements
 	most   int32          // most failures for one message
 	all    int            // number of retransmitted messages
@@ -120,7 +122,9 @@ func (s *stream) repeated(o *outgoing, frame, shown int) {
 	}
 	list := &t.more
 	if o.ignored == 0 {
-		list = &t.acks
+		if list = &t.acks; o.acked > t.last {
+			t.apart, t.last = t.apart+1, o.acked
+		}
 	}
 	list.Of, list.Failed = list.Of+1, list.Failed+1
 	o.ignored++
@@ -244,8 +248,8 @@ func (t *timeline) ignoredAcks(span int) (f result.Finding, found bool) {
 			line.Of, line.Failed = line.Of+below.acks.Of, line.Failed+below.acks.Failed
 		}
 		y := &s.ackCounts[span]
-		by := y.more.Against(line.Most())
-		if y.more.Failed > 0 {
+		by := y.more.Against(line.Most()) + measure.Trials{Of: y.acks.Of - y.acks.Failed + y.apart, Failed: y.apart}.Against(line.Most())
+		if y.more.Failed+y.acks.Failed > 0 {
 			players++
 			weight += by
 		}
@@ -271,8 +275,8 @@ func (t *timeline) ignoredAcks(span int) (f result.Finding, found bool) {
 			from += ", as if it compared a longer count with acknowledgements of 8 bits"
 		}
 	}
-	f.Text = fmt.Sprintf("The host sends messages again, up to %d times, although it got their acknowledgements,%s: %d of %s (%s). The line loses at most %.0f %%; the chance that it does this is 1 : 10^%.0f.",
-		most, from, f.Messages, plural.Count(len(f.Players), "player"), whoAll(f.Players), 100*worst, -f.Chance)
+	f.Text = fmt.Sprintf("The host sends messages again, up to %s, although it got their acknowledgements,%s: %d of %s (%s). The line loses at most %.0f %%; the chance that it does this is 1 : 10^%.0f.",
+		plural.Count(int(most), "time"), from, f.Messages, plural.Count(len(f.Players), "player"), whoAll(f.Players), 100*worst, -f.Chance)
 	return f, true
 }
 
