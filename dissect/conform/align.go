@@ -91,7 +91,7 @@ func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
 			a := authors.of(p.src.client)
 			a.odd = a.odd || p.src.number <= a.last
 			a.at, a.last = append(a.at, i), p.src.number
-		case p.src == nil && g != nil && !c.created(g):
+		case p.src == nil && g != nil && !c.created(d, g):
 			_, made := c.hostMade(d, g)
 			s := stray{got: g, at: i, free: made, author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
 			if strays = append(strays, s); !s.free && s.author != nil {

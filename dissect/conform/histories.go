@@ -379,7 +379,7 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 		return false
 	}
 	causes := c.t.causes(g.Event)
-	created := c.created(g) // the client may have asked for it
+	created := c.created(d, g) // the client may have asked for it
 	for _, a := range c.t.order {
 		if !causes(a) || created && a != d.client || a == d.client && c.t.relayOf(g.Type, g.Op) == decode.RelayForward {
 			continue
@@ -422,10 +422,12 @@ func (c *comparer) ownBetween(d *destination, class int, number, lo, hi int64) (
 	return lo, hi
 }
 
-// created reports whether a message is a copy of a creation in the capture. No
-// client creates an object twice.
-func (c *comparer) created(g *got) bool {
-	return creates(c.t.bodies.specOf(g.Event)) && c.own(g) != nil
+// created reports whether a message is a copy of a creation in the capture that
+// the host made when the client was in the game. No client creates an object
+// twice, and the host tells only newcomers and who asks.
+func (c *comparer) created(d *destination, g *got) bool {
+	own, in := c.own(g), d.client.entry
+	return own != nil && in != nil && creates(c.t.bodies.specOf(g.Event)) && in.before(own)
 }
 
 // refuted reports whether another client certainly did not receive the message,
