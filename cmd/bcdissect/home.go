@@ -77,7 +77,7 @@ func serveHome(s cli.Streams, folder string, names []string) (err error) {
 	remove, err := site.Open(address)
 	defer remove()
 	if err != nil {
-		h.Say("no browser was found; open the address in one")
+		h.Say("no browser was started; open the address in one")
 	}
 	h.Say("keep this window open; Ctrl-C ends the recording and the program")
 	return cli.Failed(site.Serve(l, h, interrupts.Stopped))

@@ -66,7 +66,7 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 	remove, err := site.Open(address)
 	defer remove()
 	if err != nil {
-		fmt.Fprintf(s.Err, "bcdissect: no browser was found; open this address in one\n")
+		fmt.Fprintf(s.Err, "bcdissect: no browser was started; open this address in one\n")
 	}
 	fmt.Fprintf(s.Err, "bcdissect: Ctrl-C ends the page's server\n")
 	if err := site.Serve(l, page, interrupts.Stopped); err != nil {

@@ -224,7 +224,7 @@ func (h *Home) scratch() (string, error) {
 	if h.dropped == "" {
 		dir, err := os.MkdirTemp("", "bcdissect-*")
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("the folder for temporary files can't be used: %w", cli.PlainPath(os.TempDir(), err))
 		}
 		h.dropped = dir
 	}

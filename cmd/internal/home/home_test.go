@@ -436,6 +436,18 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
+// TestNoScratch has no folder for temporary files.
+func TestNoScratch(t *testing.T) {
+	h := newTest(t)
+	missing := filepath.Join(h.folder, "missing")
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // the last two on Windows
+		t.Setenv(name, missing)
+	}
+	if _, fault := ask[opening](t, h, "sample", "{}"); !strings.HasPrefix(fault, "the folder for temporary files can't be used: "+missing+": ") || strings.Contains(fault, "stat") {
+		t.Errorf("the sample: %q", fault)
+	}
+}
+
 // TestStarting asks for a recording twice, with servers that are none, and for its end
 // while there is none.
 func TestStarting(t *testing.T) {

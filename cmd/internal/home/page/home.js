@@ -205,7 +205,7 @@ function show(s) {
   part('found', home.servers || s.servers.map((host) => ({ host, used: true })), listServers);
   part('live', s.tape && { running: s.tape.running, join: s.tape.join, server: s.tape.server, file: s.tape.file, live: s.tape.live, error: s.tape.error }, showLive);
   part('list', { recordings: s.tape?.running ? s.recordings.filter((f) => f.shown !== s.tape.file) : s.recordings, more: s.more }, listRecordings);
-  part('folder', s.folder, (name) => ['Recordings are in ', h('bdi', null, name), '. ', button('Open the folder', folder, { 'data-key': 'folder' })]);
+  part('folder', s.folder, (name) => [h('span', null, 'Recordings are in ', h('bdi', null, name), '.'), button('Open the folder', folder, { 'data-key': 'folder' })]);
   part('said', s.said, (lines) => h('pre', { class: 'notes', tabindex: 0, 'aria-label': 'What the program says' }, lines.join('\n')));
   document.title = s.tape?.running ? `Recording ${s.tape.server}` : 'bcdissect';
   tick(s.tape);
