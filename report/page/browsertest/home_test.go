@@ -197,7 +197,11 @@ func (p *homePage) play() {
 	if !strings.Contains(join, ":") {
 		join += ":22101"
 	}
-	program(p.t, "bots", join, "-n", "2", "--seed", "7", "--for", "4s", "--no-progress")
+	length := "4s"
+	if os.Getenv("BCDISSECT_PICTURES") != "" {
+		length = "20s" // for something to see
+	}
+	program(p.t, "bots", join, "-n", "2", "--seed", "7", "--for", length, "--no-progress")
 }
 
 // record records a match on a server that is typed, and watches it.

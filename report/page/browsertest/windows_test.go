@@ -2,12 +2,14 @@ package browsertest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,28 +27,13 @@ type desktop struct {
 	folder string // as this system names it
 }
 
-// newDesktop opens a folder with the program and a capture. A stand-in takes the
-// place of the browser, and captures are opened with the program: that gives it the
-// same command line as a capture that is dropped on it.
-func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
+// newDesktop opens a folder. A stand-in takes the place of the browser.
+func newDesktop(t *testing.T, folder string, b browserStandIn) *desktop {
 	t.Helper()
-	d := &desktop{t, filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "bc")}
-	if err := os.MkdirAll(d.folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for from, to := range map[string]string{program: "bcdissect.exe", fixture("stock_client.pcap"): "match.pcap", fixture("restart.pcap"): "several.drops"} {
-		copyFile(t, from, filepath.Join(d.folder, to))
-	}
-	for _, key := range [][]string{
-		{`HKCU\Software\Wine\WineBrowser`, "/v", "Browsers", "/d", filepath.Join(b.dir, "browser")},
-		{`HKCR\.html`, "/ve", "/d", "htmlfile"},
-		{`HKCR\.pcap`, "/ve", "/d", "bccapture"},
-		{`HKCR\.drops`, "/ve", "/d", "bcdrops"},
-		{`HKCR\bccapture\shell\open\command`, "/ve", "/d", `"C:\bc\bcdissect.exe" "%1"`},
-	} {
-		d.run("wine", append([]string{"reg", "add", key[0], "/f"}, key[1:]...)...)
-	}
-	explorer := exec.Command("wine", "explorer", `C:\bc`)
+	d := &desktop{t, folder}
+	d.register(`HKCU\Software\Wine\WineBrowser`, "/v", "Browsers", "/d", filepath.Join(b.dir, "browser"))
+	d.register(`HKCR\.html`, "/ve", "/d", "htmlfile")
+	explorer := exec.Command("wine", "explorer", windowsPath(folder))
 	if err := explorer.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -57,11 +44,41 @@ func newDesktop(t *testing.T, program string, b browserStandIn) *desktop {
 	return d
 }
 
+// newHomeDesktop opens a folder with the program and a capture. Captures are opened with
+// the program: that gives it the same command line as a capture that is dropped on it.
+func newHomeDesktop(t *testing.T, program string, b browserStandIn) *desktop {
+	t.Helper()
+	folder := unixPath(`C:\bc`)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{program: "bcdissect.exe", fixture("stock_client.pcap"): "match.pcap", fixture("restart.pcap"): "several.drops"} {
+		copyFile(t, from, filepath.Join(folder, to))
+	}
+	d := newDesktop(t, folder, b)
+	d.register(`HKCR\.pcap`, "/ve", "/d", "bccapture")
+	d.register(`HKCR\.drops`, "/ve", "/d", "bcdrops")
+	d.register(`HKCR\bccapture\shell\open\command`, "/ve", "/d", `"C:\bc\bcdissect.exe" "%1"`)
+	return d
+}
+
+// register adds a value to the registry.
+func (d *desktop) register(key string, value ...string) {
+	d.run("wine", append([]string{"reg", "add", key, "/f"}, value...)...)
+}
+
 // run runs a program on the desktop, and returns what it prints.
 func (d *desktop) run(name string, args ...string) string {
-	out, _ := exec.Command(name, args...).Output() // the output is more useful than the exit status
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // a window with an error may wait for a user
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second // a program that it starts goes on with its output
+	out, _ := cmd.Output()      // more useful than the exit status
 	return strings.TrimSpace(string(out))
 }
+
+// consoleTitle matches the title of the program's console.
+const consoleTitle = `bcdissect\.exe$`
 
 // window waits until a window is there, or is gone, and returns its id.
 func (d *desktop) window(name string, there bool) (id string) {
@@ -78,14 +95,19 @@ func (d *desktop) window(name string, there bool) (id string) {
 // open double-clicks a row of the folder, and returns the program's console.
 func (d *desktop) open(row int) (console string) {
 	d.t.Helper()
-	folder := d.window(`^bc$`, true)
+	folder := d.window("^"+filepath.Base(d.folder)+"$", true)
 	const left, right, high = 20, 300, 6 // where the row's name is, from the middle of the row
-	d.shows(folder, "the file's name", func(img image.Image) bool {
+	var before []byte
+	since := time.Now()
+	d.shows(folder, "the file's name", func(img image.Image) bool { // and nothing new, or it may miss the mouse
+		if now := img.(*image.RGBA).Pix; !bytes.Equal(now, before) {
+			before, since = slices.Clone(now), time.Now()
+		}
 		at := img.Bounds().Min
-		return dark(img, image.Rect(left, row-high, right, row+high).Add(at)) > 0
+		return dark(img, image.Rect(left, row-high, right, row+high).Add(at)) > 0 && time.Since(since) > time.Second/2
 	})
 	d.run("xdotool", "mousemove", "--window", folder, "200", strconv.Itoa(row), "click", "--repeat", "2", "--delay", "80", "1", "mousemove", "1000", "700")
-	return d.window(`bcdissect\.exe$`, true)
+	return d.window(consoleTitle, true)
 }
 
 // close leaves the page, which would say that the program has ended, and presses Ctrl-C in
@@ -94,7 +116,7 @@ func (d *desktop) close(p *homePage, console string) {
 	d.t.Helper()
 	p.do(chromedp.Navigate("about:blank"))
 	d.run("xdotool", "windowfocus", console, "key", "--window", console, "ctrl+c")
-	d.window(`bcdissect\.exe$`, false)
+	d.window(consoleTitle, false)
 }
 
 // visitPage opens the page that the browser was started with.
@@ -108,9 +130,34 @@ func (d *desktop) visitPage(b browserStandIn, arrived string) *homePage {
 	return p
 }
 
+// TestWindowsInstalled starts the installed program from the Start menu, and a capture with
+// what the installer has registered.
+func TestWindowsInstalled(t *testing.T) {
+	menu := os.Getenv("BCDISSECT_MENU")
+	if menu == "" {
+		t.Skip("BCDISSECT_MENU does not name the folder in the Start menu: the test of the installer runs this")
+	}
+	b := newStandIn(t, "browser")
+	d := newDesktop(t, menu, b)
+	console := d.open(firstRow)
+	d.close(d.visitPage(b, atHome), console)
+
+	const recording = `C:\Größe 日本.pcapng`
+	copyFile(t, fixture("stock_client.pcap"), unixPath(recording))
+	d.run("wine", "start", "/progIDOpen", "bcdissect.capture", recording)
+	console = d.window(consoleTitle, true)
+	p := d.visitPage(b, shown)
+	p.titled("Größe 日本.pcapng", "stock_client.pcap")
+	d.close(p, console)
+	if err := os.Remove(unixPath(recording)); err != nil {
+		t.Error(err)
+	}
+}
+
 // The rows of the program, of the capture and of drops in the Explorer's window.
 const (
-	programRow = 84
+	firstRow   = 84
+	programRow = firstRow
 	captureRow = 100
 	dropsRow   = 116
 )
@@ -127,13 +174,18 @@ func (d *desktop) drop(paths ...string) (console string) {
 		}
 		command += " " + path
 	}
-	d.run("wine", "reg", "add", `HKCR\bcdrops\shell\open\command`, "/f", "/ve", "/d", command)
+	d.register(`HKCR\bcdrops\shell\open\command`, "/ve", "/d", command)
 	return d.open(dropsRow)
 }
 
 // unixPath returns a path of Windows as this system names it.
 func unixPath(path string) string {
 	return filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", strings.ReplaceAll(strings.TrimPrefix(path, `C:\`), `\`, "/"))
+}
+
+// windowsPath is the reverse of unixPath.
+func windowsPath(path string) string {
+	return `C:\` + strings.ReplaceAll(strings.TrimPrefix(path, filepath.Join(os.Getenv("WINEPREFIX"), "drive_c")+"/"), "/", `\`)
 }
 
 // joinedParts is the name that the page gives to the parts of a recording.
@@ -160,7 +212,7 @@ func TestWindowsHome(t *testing.T) {
 		t.Skip("BCDISSECT_EXE does not name the program for Windows: \"make windows-home\" runs this")
 	}
 	b := newStandIn(t, "browser")
-	d := newDesktop(t, program, b)
+	d := newHomeDesktop(t, program, b)
 	console := d.open(programRow)
 	p := d.visitPage(b, atHome)
 	// Its address, and two lines that say what the window is for.
@@ -172,6 +224,10 @@ func TestWindowsHome(t *testing.T) {
 	p.press("#stop", shown)
 	p.watched()
 	p.view("match")
+	if os.Getenv("BCDISSECT_PICTURES") != "" {
+		eval[chromedp.Void](p.tab, `new Promise((done) => { addEventListener("hashchange", done, { once: true }); location.replace("#t=9.0"); })`)
+		p.rests()
+	}
 	p.snap("home-match.png")
 	p.back()
 	p.finds("Friday night")

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
 )
 
 // keys are the registry keys that the installer writes, with one value of each.
@@ -45,6 +49,15 @@ func tryInstaller(env []string, wine, dir, program string) error {
 	if err := quiet(env, "cmd/bcdissect/packaging/windows/installer.sh", from, "v1.2.3", setup); err != nil {
 		return err
 	}
+	for _, key := range []string{`Classes\Applications`, `Microsoft\Windows\CurrentVersion\App Paths`, `Microsoft\Windows\CurrentVersion\Uninstall`} { // Windows has them
+		if err := quiet(env, wine, "reg", "add", `HKCU\Software\`+key, "/f"); err != nil {
+			return err
+		}
+	}
+	before, err := takeSnapshot(env, wine, dir)
+	if err != nil {
+		return err
+	}
 	if err := quiet(env, wine, setup, "/S"); err != nil {
 		return err
 	}
@@ -60,6 +73,7 @@ func tryInstaller(env []string, wine, dir, program string) error {
 		there(filepath.Join(to, "completions", "bcdissect.ps1"), filepath.Join(menu, "bcdissect.lnk")),
 		registered(env, wine),
 		os.WriteFile(recording, []byte{'x'}, 0o600),
+		useInstalled(env, wine, menu),
 	); err != nil {
 		return fmt.Errorf("installed: %w", err)
 	}
@@ -73,20 +87,86 @@ func tryInstaller(env []string, wine, dir, program string) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	left, err := os.ReadDir(to)
-	if err != nil || len(left) != 1 || left[0].Name() != filepath.Base(recording) {
-		return fmt.Errorf("uninstalled: in the folder are %v, want only the recording: %w", left, err)
+	after, err := takeSnapshot(env, wine, dir)
+	if err != nil {
+		return err
 	}
-	if there(menu) == nil {
-		return errors.New("uninstalled: still in the Start menu")
+	for name := recording; name != home; name = filepath.Dir(name) { // it stays, and so do its folders
+		before[name] = true
 	}
-	for key := range keys {
-		if quiet(env, wine, "reg", "query", key) == nil {
-			return fmt.Errorf("uninstalled: %s is left", key)
+	if left := after.beyond(before); len(left) > 0 {
+		return fmt.Errorf("uninstalled: left behind: %q", left)
+	}
+	if gone := before.beyond(after); len(gone) > 0 {
+		return fmt.Errorf("uninstalled: removed: %q", gone)
+	}
+	log.Print("the installer installs, and uninstalls all but a recording")
+	return nil
+}
+
+// useInstalled opens the program from the Start menu, and a capture with it. Wine 8 does
+// not show programs what the user's part of the registry says about kinds of files, as
+// Windows does, so it is copied to where wine looks, and removed again.
+func useInstalled(env []string, wine, menu string) (err error) {
+	keys := []string{`bcdissect.capture`, `Applications\bcdissect.exe`}
+	for _, key := range keys {
+		if err := quiet(env, wine, "reg", "copy", `HKCU\Software\Classes\`+key, `HKCR\`+key, "/s", "/f"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, quiet(env, wine, "reg", "delete", `HKCR\`+key, "/f")) }()
+	}
+	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_MENU="+menu), "TestWindowsInstalled", "the Start menu opens home, and a capture opens with the program")
+}
+
+// settings matches registry keys of wine's console and Explorer.
+var settings = regexp.MustCompile(`^\[HKEY_CURRENT_USER\\(Console|Software\\Wine|Software\\Microsoft\\Windows\\CurrentVersion\\Explorer)\b`)
+
+// A snapshot has the paths of all files and the user's part of the registry, one string a
+// file or value.
+type snapshot map[string]bool
+
+// takeSnapshot looks at the files and at the registry in the wine prefix.
+func takeSnapshot(env []string, wine, dir string) (snapshot, error) {
+	s := snapshot{}
+	export := filepath.Join(dir, "registry.reg")
+	if err := quiet(env, wine, "reg", "export", "HKCU", export, "/y"); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(export)
+	if err != nil {
+		return nil, err
+	}
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(b[2*i:])
+	}
+	key := ""
+	for line := range strings.Lines(string(utf16.Decode(units))) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "[") {
+			key = line
+		}
+		if line != "" && !settings.MatchString(key) {
+			s[strings.TrimPrefix(key+" "+line, line+" ")] = true
 		}
 	}
-	log.Print("the installer installs and uninstalls under wine")
-	return nil
+	return s, filepath.WalkDir(filepath.Join(dir, "prefix", "drive_c"), func(path string, _ os.DirEntry, err error) error {
+		if own, _ := filepath.Match("~nsu*.tmp", filepath.Base(path)); own { // the uninstaller's copy of itself, which Windows removes at its next start
+			return filepath.SkipDir
+		}
+		s[path] = true
+		return err
+	})
+}
+
+// beyond returns what a snapshot has and an earlier one has not.
+func (s snapshot) beyond(earlier snapshot) (more []string) {
+	for name := range s {
+		if !earlier[name] {
+			more = append(more, name)
+		}
+	}
+	slices.Sort(more)
+	return more
 }
 
 // profile returns the user's folder in the wine prefix.

@@ -65,14 +65,15 @@ func run(wine string, args []string) (err error) {
 	defer func() { err = errors.Join(err, removeAll(dir)) }()
 	prefix := filepath.Join(dir, "prefix")
 	env := append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "WINEPREFIX="+prefix, "WINEDEBUG=-all",
-		"LC_ALL=C.UTF-8",                   // the encoding of file names and arguments here
-		"WINEDLLOVERRIDES=mscoree,mshtml=") // otherwise wine offers to download .NET and a browser
+		"USER=player",    // the user's name in Windows
+		"LC_ALL=C.UTF-8", // the encoding of file names and arguments here
+		"WINEDLLOVERRIDES=mscoree,mshtml,winemenubuilder.exe=") // otherwise wine offers to download .NET and a browser, and changes the user's menus
 	overlay, err := overlay(dir)
 	if err != nil {
 		return err
 	}
 	var tags []string
-	if slices.Contains(args, "-home") {
+	if slices.Contains(args, "-home") || slices.Contains(args, "-installer") {
 		tags = []string{"-tags", "web"} // includes the page
 		end, err := newScreen(&env, dir)
 		if err != nil {
@@ -178,7 +179,7 @@ func ownFolders(prefix string) error {
 // wine connects to the screen, and later programs cannot change it.
 func newScreen(env *[]string, dir string) (end func(), err error) {
 	if missing := missing("Xvfb"); missing != "" {
-		return func() {}, nil // tryHome reports it
+		return func() {}, nil // onDesktop reports it
 	}
 	folder := filepath.Join(dir, "screen")
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -204,16 +205,22 @@ func missing(programs ...string) string {
 
 // tryHome runs the test that opens the program by a double click.
 func tryHome(env []string, program string) error {
+	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_EXE="+program), "TestWindowsHome", "home opens, records and shows a match")
+}
+
+// onDesktop runs a test that double-clicks in wine's Explorer and opens pages in
+// Chromium.
+func onDesktop(env []string, test, what string) error {
 	if missing := missing("Xvfb", "xdotool", cmp.Or(os.Getenv("CHROMIUM"), "chromium")); missing != "" {
-		log.Printf("home is not tried: %s is not installed", missing)
+		log.Printf("not tried: %s: %s is not installed", what, missing)
 		return nil
 	}
 	began := time.Now()
-	native := append(env[:len(env):len(env)], "GOOS=", "GOARCH=", "BCDISSECT_EXE="+program)
-	if err := quiet(native, "go", "test", "-C", "report/page/browsertest", "-count=1", "-run", "^TestWindowsHome$", "."); err != nil {
+	native := append(env[:len(env):len(env)], "GOOS=", "GOARCH=")
+	if err := quiet(native, "go", "test", "-C", "report/page/browsertest", "-count=1", "-run", "^"+test+"$", "."); err != nil {
 		return err
 	}
-	log.Printf("home opens, records and shows a match after %.0f s", time.Since(began).Seconds())
+	log.Printf("%s after %.0f s", what, time.Since(began).Seconds())
 	return nil
 }
 
@@ -241,7 +248,8 @@ func keepRunning(env []string, wine string) (stop func(), err error) {
 func quiet(env []string, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Env = env
-	if out, err := cmd.CombinedOutput(); err != nil {
+	cmd.WaitDelay = time.Second // wine's desktop may start with the program, and goes on with its output
+	if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return nil
