@@ -107,15 +107,18 @@ func tryInstaller(env []string, wine, dir, program string) error {
 // useInstalled opens the program from the Start menu, and a capture with it. Wine 8 does
 // not show programs what the user's part of the registry says about kinds of files, as
 // Windows does, so it is copied to where wine looks, and removed again.
-func useInstalled(env []string, wine, menu string) (err error) {
+func useInstalled(env []string, wine, menu string) error {
 	keys := []string{`bcdissect.capture`, `Applications\bcdissect.exe`}
 	for _, key := range keys {
 		if err := quiet(env, wine, "reg", "copy", `HKCU\Software\Classes\`+key, `HKCR\`+key, "/s", "/f"); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, quiet(env, wine, "reg", "delete", `HKCR\`+key, "/f")) }()
 	}
-	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_MENU="+menu), "TestWindowsInstalled", "the Start menu opens home, and a capture opens with the program")
+	err := onDesktop(append(env[:len(env):len(env)], "BCDISSECT_MENU="+menu), "TestWindowsInstalled", "the Start menu opens home, and a capture opens with the program")
+	for _, key := range keys {
+		err = errors.Join(err, quiet(env, wine, "reg", "delete", `HKCR\`+key, "/f"))
+	}
+	return err
 }
 
 // settings matches registry keys of wine's console and Explorer.
