@@ -46,6 +46,8 @@ const AllWaits = (FirstInterval + LongestWait) * (LongestWait / IntervalStep) / 
 // Timers of an endpoint that adapts.
 const (
 	shortestWait = 100 * time.Millisecond // shortest wait for an acknowledgement, even if the other side is close
+	blockingWait = time.Second            // longest wait of a message for which many others wait
+	blocked      = 16                     // how many are many
 	evenWaits    = 2                      // number of retransmissions with the same wait. Later waits double.
 	burstBytes   = 8 << 10                // bytes of retransmissions sent at once
 	burstPause   = 50 * time.Millisecond  // time until more may be sent
@@ -575,6 +577,9 @@ func (e *Endpoint) interval(o *outgoing) time.Duration {
 		o.interval = e.timeout()
 	case e.adapt:
 		o.interval = min(2*o.interval, LongestWait)
+		if o.interval > blockingWait && e.blocks(o) {
+			o.interval = blockingWait
+		}
 	case o.interval == 0:
 		o.interval = FirstInterval
 	case !fixed:
@@ -583,6 +588,21 @@ func (e *Endpoint) interval(o *outgoing) time.Duration {
 		}
 	}
 	return o.interval
+}
+
+// blocks reports whether a message is the oldest of many that are not
+// acknowledged. The other side keeps those after it, and has no room for more
+// than some seconds of them.
+func (e *Endpoint) blocks(o *outgoing) bool {
+	if classOf(o.typ) != data || len(e.due) <= blocked {
+		return false
+	}
+	for _, other := range e.due {
+		if classOf(other.typ) == data && int16(other.seq-o.seq) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // timeout returns the time after which an acknowledgement is overdue.
