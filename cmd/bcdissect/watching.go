@@ -24,7 +24,7 @@ const (
 	mostDelay   = time.Hour
 	watchers    = 600           // connections at the same time, since each browser opens several
 	writeBuffer = 256 << 10     // size of a connection's buffer in the system, in bytes
-	liveGrowth  = 15            // growth of the heap in percent between garbage collections meanwhile
+	liveGrowth  = 10            // growth of the heap in percent between garbage collections meanwhile
 	anyPort     = "127.0.0.1:0" // address of --web without a value
 )
 

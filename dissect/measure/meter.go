@@ -11,6 +11,7 @@ package measure
 import (
 	"cmp"
 	"container/list"
+	"math"
 	"net/netip"
 	"slices"
 	"time"
@@ -354,9 +355,8 @@ func (c *conversation) rest(now int64) {
 	for i := range c.links {
 		l := &c.links[i]
 		l.gaps = nil
-		for k := range l.spaces {
-			l.spaces[k].rest()
-		}
+		l.spaces[0].rest(math.MaxInt64) // nothing counts them
+		l.spaces[1].rest(l.settled)
 	}
 }
 

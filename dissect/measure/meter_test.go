@@ -681,7 +681,7 @@ func TestConversationRests(t *testing.T) {
 		t.Errorf("after 9.9 seconds: %d messages", len(w.ring))
 	}
 	w := lap(10.3)
-	if len(w.ring) != 3 || cap(w.ring) != 3 || w.heads != nil || side().spaces[1].acked != nil {
+	if len(w.ring) != 3 || cap(w.ring) > 4 || w.heads != nil || side().spaces[1].acked != nil {
 		t.Errorf("at rest: %d messages, room for %d, %d slots", len(w.ring), cap(w.ring), len(w.heads))
 	}
 	before, _ := p.both(t)

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -87,10 +88,10 @@ func (s *space) restart() {
 }
 
 // rest frees memory when acknowledgements are no longer expected. It keeps
-// messages that still wait, since they are counted.
-func (s *space) rest() {
+// messages that still wait and were sent after a transmission, since they are counted.
+func (s *space) rest(after int64) {
 	s.acked = nil
-	s.waiting.rest()
+	s.waiting.rest(after)
 }
 
 // waiting has the messages that wait for their acknowledgement: those among the
@@ -182,8 +183,9 @@ func (w *waiting) repeated(k key, nth int64) bool {
 	return m != nil
 }
 
-// rest frees all memory but that of the messages that wait.
-func (w *waiting) rest() {
+// rest keeps only the messages that wait and whose latest transmission came after
+// another one.
+func (w *waiting) rest(after int64) {
 	if w.heads == nil {
 		return
 	}
@@ -191,13 +193,13 @@ func (w *waiting) rest() {
 	if len(w.ring) == w.most {
 		oldest = w.next
 	}
-	kept := make([]message, 0, w.alive)
+	var kept []message
 	for i := range w.ring {
-		if m := &w.ring[(oldest+i)%len(w.ring)]; m.key != 0 {
+		if m := &w.ring[(oldest+i)%len(w.ring)]; m.key != 0 && m.nth > after {
 			kept = append(kept, *m)
 		}
 	}
-	*w = waiting{ring: kept, most: w.most, alive: w.alive}
+	*w = waiting{ring: slices.Clone(kept), most: w.most, alive: len(kept)}
 }
 
 // index makes the index again.

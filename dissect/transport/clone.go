@@ -10,7 +10,9 @@ func (t *Tracker) Clone() Tracker {
 		for j, l := range s.laps {
 			s.laps[j] = copyOf(l)
 		}
-		s.pieces = copyOf(s.pieces)
+		for j, p := range s.pieces {
+			s.pieces[j] = copyOf(p)
+		}
 	}
 	return c
 }
@@ -33,8 +35,10 @@ func (t *Tracker) Memory() (n int) {
 				n += int(unsafe.Sizeof(*l))
 			}
 		}
-		if s.pieces != nil {
-			n += int(unsafe.Sizeof(*s.pieces))
+		for _, p := range s.pieces {
+			if p != nil {
+				n += int(unsafe.Sizeof(*p))
+			}
 		}
 	}
 	return n

@@ -44,6 +44,7 @@ const (
 	bytesTell = time.Minute // for how long equal bytes identify a message
 
 	lap    = 1 << 8 // number of 8-bit numbers
+	shelf  = 64     // fragments that share a table, since most senders have few
 	near   = 32     // more numbers than single losses usually skip
 	always = 128
 	mostly = 64
@@ -90,7 +91,7 @@ type space struct {
 
 	missing [MaxMissing / 64]uint64
 	laps    [Laps]*[lap]sighting // indexed by the number
-	pieces  *[MaxPieces]sighting
+	pieces  [MaxPieces / shelf]*[shelf]sighting
 }
 
 // A sighting is a message seen earlier.
@@ -122,8 +123,10 @@ func (t *Tracker) Reset() {
 				clear(l[:])
 			}
 		}
-		if s.pieces != nil {
-			clear(s.pieces[:])
+		for _, p := range s.pieces {
+			if p != nil {
+				clear(p[:])
+			}
 		}
 		*s = space{laps: s.laps, pieces: s.pieces}
 	}
@@ -148,7 +151,7 @@ func (t *Tracker) Rest(now time.Time, ended bool) {
 		return
 	}
 	for i := range t.spaces {
-		t.spaces[i].laps, t.spaces[i].pieces = [Laps]*[lap]sighting{}, nil
+		t.spaces[i].laps, t.spaces[i].pieces = [Laps]*[lap]sighting{}, [MaxPieces / shelf]*[shelf]sighting{}
 	}
 }
 
@@ -234,7 +237,7 @@ func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
 // bytes.
 func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, conflict, alike bool) {
 	if a.piece {
-		if p := s.piece(a); p != nil && p.some && p.digest == a.digest && s.trust(t, a, p, ahead) {
+		if p := s.piece(a, false); p != nil && p.some && p.digest == a.digest && s.trust(t, a, p, ahead) {
 			old = p
 		}
 		return old, false, false
@@ -317,8 +320,10 @@ func (t *Tracker) due(at int64, exactly bool) bool {
 
 // find returns the message with the number n, if it had the same bytes.
 func (s *space) find(a *arrival, n int64) *sighting {
-	e := s.piece(a)
-	if l := *s.lapOf(n); !a.piece && l != nil {
+	var e *sighting
+	if a.piece {
+		e = s.piece(a, false)
+	} else if l := *s.lapOf(n); l != nil {
 		e = &l[uint8(n)]
 	}
 	if e != nil && e.some && e.number == n && e.digest == a.digest {
@@ -330,14 +335,19 @@ func (s *space) find(a *arrival, n int64) *sighting {
 // lapOf returns the lap of a number.
 func (s *space) lapOf(n int64) **[lap]sighting { return &s.laps[n>>8&(Laps-1)] }
 
-// piece returns the sighting for a fragment, or nil if the message is not a
-// fragment. The fragments of a message have separate sightings, and so have the
+// piece returns the sighting for a fragment. If there is no table for it, piece
+// makes one or returns nil. The fragments of a message have separate sightings, and so have the
 // first fragments of consecutive messages.
-func (s *space) piece(a *arrival) *sighting {
-	if s.pieces == nil || !a.piece {
-		return nil
+func (s *space) piece(a *arrival, makes bool) *sighting {
+	i := (int(a.seq)*37 + int(a.index)) % MaxPieces
+	p := &s.pieces[i/shelf]
+	if *p == nil {
+		if !makes {
+			return nil
+		}
+		*p = new([shelf]sighting)
 	}
-	return &s.pieces[(int(a.seq)*37+int(a.index))%MaxPieces]
+	return &(*p)[i%shelf]
 }
 
 // keep stores a message. It reports whether it dropped one that may still be
@@ -345,10 +355,7 @@ func (s *space) piece(a *arrival) *sighting {
 func (s *space) keep(a *arrival, n int64) (forgot bool) {
 	var e *sighting
 	if a.piece {
-		if s.pieces == nil {
-			s.pieces = new([MaxPieces]sighting)
-		}
-		e = s.piece(a)
+		e = s.piece(a, true)
 	} else {
 		l := s.lapOf(n)
 		if *l == nil {
