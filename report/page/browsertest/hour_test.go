@@ -377,9 +377,9 @@ func (h *hour) restarts(over *tab, restart func()) {
 	}
 	restart()
 	h.live.until(anew)
-	h.live.until(pageDeaths + ` === live.matches[1].kills.length && live.matches[1].kills.length < 8 && ` + pageKills + ` === live.matches[1].kills.length`)
-	over.until(overDeaths + ` < 8`)
-	if got := eval[string](h.live, `(() => { const b = document.querySelector("#time"); return [+b.ariaValueMin < app.m.begin - 1, +b.ariaValueMax > app.m.end + 1, document.querySelectorAll(".killtable tbody tr[data-t]").length > 8].join(); })()`); got != "false,false,false" {
+	h.live.until(pageDeaths + ` === live.matches[1].kills.length && live.matches[1].kills.length < live.matches[0].kills.length / 2 && ` + pageKills + ` === live.matches[1].kills.length`)
+	over.until(fmt.Sprintf(`%s < %d`, overDeaths, max(deaths/2, 1)))
+	if got := eval[string](h.live, `(() => { const b = document.querySelector("#time"); return [+b.ariaValueMin < app.m.begin - 1, +b.ariaValueMax > app.m.end + 1, document.querySelectorAll(".killtable tbody tr[data-t]").length > live.matches[0].kills.length / 2].join(); })()`); got != "false,false,false" {
 		h.t.Errorf("the time bar and the kills do not begin anew: %s", got)
 	}
 	old := eval[[]float64](h.live, firstMatch)

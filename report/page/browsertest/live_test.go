@@ -195,6 +195,9 @@ func TestLive(t *testing.T) {
 	numbers := map[string]map[string][2]int{
 		"page": eval[map[string][2]int](live, pageNumbers), "public page": eval[map[string][2]int](public, pageNumbers), "overlay": eval[map[string][2]int](over, overNumbers),
 	}
+	if got := eval[string](live, `document.querySelector(".transport select").value`); got != "1" {
+		t.Errorf("the page says that it plays at speed %s", got)
+	}
 	live.until(`document.querySelector("[aria-labelledby=plots] .plot") !== null && document.querySelector("[aria-labelledby=map] canvas") !== null`)
 	const fired = `(live.turn = 0, live.news = true, new Promise((done) => setTimeout(() => done([...document.querySelectorAll("[aria-labelledby=debrief] table")].filter((t) => t.caption.textContent === "By weapon").flatMap((t) => [...t.tBodies[0].rows]).reduce((n, r) => n + +r.cells[2].textContent, 0)), 3000)))`
 	shots := eval[int](live, fired)

@@ -192,6 +192,7 @@ function renew() {
 // restart shows the last match, as a page that knows all of them would.
 function restart() {
   live.changed = false;
+  app.speed = chosen();
   const page = document.getElementById('page');
   page.replaceChildren(skipButton(), bars('Live', live.status));
   show(page, { captures: [], matches: live.matches });
@@ -204,9 +205,13 @@ function restart() {
   document.documentElement.dataset.ready ??= Math.round(performance.now());
 }
 
+// chosen returns the speed that the page shows. In the present, app.speed differs a little.
+const chosen = () => +(app.replay?.querySelector('.transport select')?.value ?? 1);
+
 // reopen builds the replay anew for ships that have come.
 function reopen() {
   const { t, index, speed } = app, { following } = live, flat = app.scene.goal.flat;
+  app.speed = chosen();
   open(index, t);
   app.speed = speed;
   if (flat) flatView(true);
@@ -285,7 +290,7 @@ function catchUp() {
 function leave() {
   if (!live.following) return;
   live.following = false;
-  app.speed = +(app.replay?.querySelector('.transport select')?.value ?? 1);
+  app.speed = chosen();
   mark();
 }
 
