@@ -402,7 +402,7 @@ func TestTrackerRests(t *testing.T) {
 		}
 		for _, m := range []taken{{seq: 270, number: 270, late: true}, {seq: 272, number: 272}, {seq: 273, number: 273}, {seq: 273, number: 273, repeat: true}} {
 			m.at = 4 + silence
-			if v := m.give(&k); v.Number != int64(m.number) || v.Late != m.late || v.Repeat != m.repeat || v.Gap != 0 {
+			if v := m.give(&k); v.Number != m.number || v.Late != m.late || v.Repeat != m.repeat || v.Gap != 0 {
 				t.Errorf("ended %t: %+v gives %+v", ended, m, v)
 			}
 		}
