@@ -80,16 +80,24 @@ func (d *desktop) run(name string, args ...string) string {
 // consoleTitle matches the title of the program's console.
 const consoleTitle = `bcdissect\.exe$`
 
+// appears waits until a window is there, or is gone, and returns its id.
+func (d *desktop) appears(name string, there bool, within time.Duration) (id string, ok bool) {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if id = d.run("xdotool", "search", "--onlyvisible", "--name", name); (id != "") == there {
+			return id, true
+		}
+	}
+	return "", false
+}
+
 // window waits until a window is there, or is gone, and returns its id.
 func (d *desktop) window(name string, there bool) (id string) {
 	d.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if id = d.run("xdotool", "search", "--onlyvisible", "--name", name); (id != "") == there {
-			return id
-		}
+	id, ok := d.appears(name, there, patience)
+	if !ok {
+		d.t.Fatalf("%s: a window: %v; the windows are:\n%s", name, !there, d.run("sh", "-c", "xdotool search --onlyvisible --name . | while read -r w; do xdotool getwindowname $w; done"))
 	}
-	d.t.Fatalf("%s: a window: %v; the windows are:\n%s", name, !there, d.run("sh", "-c", "xdotool search --onlyvisible --name . | while read -r w; do xdotool getwindowname $w; done"))
-	return ""
+	return id
 }
 
 // open double-clicks a row of the folder, and returns the program's console.
@@ -115,7 +123,12 @@ func (d *desktop) open(row int) (console string) {
 func (d *desktop) close(p *homePage, console string) {
 	d.t.Helper()
 	p.do(chromedp.Navigate("about:blank"))
-	d.run("xdotool", "windowfocus", console, "key", "--window", console, "ctrl+c")
+	for range 5 { // a window that has only just got the focus may miss a key
+		d.run("xdotool", "windowfocus", console, "key", "--window", console, "ctrl+c")
+		if _, gone := d.appears(consoleTitle, false, 10*time.Second); gone {
+			return
+		}
+	}
 	d.window(consoleTitle, false)
 }
 
