@@ -238,7 +238,9 @@ func guess(head []byte) (is, next string) {
 			return k.is, k.next
 		}
 	}
-	at := func(offset int, text string) bool { return len(head) >= offset && bytes.HasPrefix(head[offset:], []byte(text)) }
+	at := func(offset int, text string) bool {
+		return len(head) >= offset && bytes.HasPrefix(head[offset:], []byte(text))
+	}
 	switch {
 	case at(257, "ustar"):
 		return "a tar archive", unpack

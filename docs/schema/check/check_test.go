@@ -309,8 +309,13 @@ func TestRefused(t *testing.T) {
 		t.Error("a good line is refused")
 	}
 	for _, change := range [][2]string{
-		{`"frame":1`, `"frame":"1"`}, {`"dir":"c2s"`, `"dir":"up"`}, {`"frame":1,`, ``}, {`"peer":2`, `"pear":2`},
-		{`"sender":2`, `"sender":true`}, {`"sender":2`, `"target":2`}, {`"text":"x"`, `"text":7`},
+		{`"frame":1`, `"frame":"1"`},
+		{`"dir":"c2s"`, `"dir":"up"`},
+		{`"frame":1,`, ``},
+		{`"peer":2`, `"pear":2`},
+		{`"sender":2`, `"sender":true`},
+		{`"sender":2`, `"target":2`},
+		{`"text":"x"`, `"text":7`},
 	} {
 		line := strings.Replace(good, change[0], change[1], 1)
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
