@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/report/verdicts"
 )
@@ -93,7 +94,7 @@ func TestConformBots(t *testing.T) {
 	}
 	text, err := os.ReadFile(log)
 	lost := bytes.Count(text, []byte(`"fate":"lost"`))
-	if want := fmt.Sprintf("the game sent %d datagrams, of which the line lost ", bytes.Count(text, []byte("\n"))); err != nil || lost < 10 || !strings.Contains(errs.String(), want) {
+	if want := fmt.Sprintf("the game sent %s, of which the line lost ", plural.Count(bytes.Count(text, []byte("\n")), "datagram")); err != nil || lost < 10 || !strings.Contains(errs.String(), want) {
 		t.Errorf("%v: %d lost: %s", err, lost, errs.String())
 	}
 	if info, err := os.Stat(recording); err != nil || info.Size() < 10_000 {
