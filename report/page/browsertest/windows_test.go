@@ -114,7 +114,12 @@ func (d *desktop) open(row int) (console string) {
 		at := img.Bounds().Min
 		return dark(img, image.Rect(left, row-high, right, row+high).Add(at)) > 0 && time.Since(since) > time.Second/2
 	})
-	d.run("xdotool", "mousemove", "--window", folder, "200", strconv.Itoa(row), "click", "--repeat", "2", "--delay", "80", "1", "mousemove", "1000", "700")
+	for range 2 { // the folder may miss a click while a console closes
+		d.run("xdotool", "windowfocus", folder, "mousemove", "--window", folder, "200", strconv.Itoa(row), "click", "--repeat", "2", "--delay", "80", "1", "mousemove", "1000", "700")
+		if id, there := d.appears(consoleTitle, true, 20*time.Second); there {
+			return id
+		}
+	}
 	return d.window(consoleTitle, true)
 }
 
