@@ -43,7 +43,7 @@ CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions
 
 # What "make windows" runs: a double click and the page, the engine for Wireshark, the installer
 # and all tests. CI has time for the page, and the tests of files, paths, sockets and whole commands.
-WINDOWS ?= -home -engine -installer ./...
+WINDOWS ?= -home -drops -engine -installer ./...
 WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control home launch partitions proxy server wireshark) ./dissect/capture/... -- -run 'TestScripts|TestPipeInCodePage' ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
@@ -222,7 +222,7 @@ platforms: ## check that the program can be built for each of PLATFORMS
 	done
 
 # The tests that cannot pass under wine are in left-out.txt, with reasons.
-windows: $(if $(filter -home -installer,$(WINDOWS)),build)
+windows: $(if $(filter -home -drops -installer,$(WINDOWS)),build)
 windows: ## the program for Windows and the tests of WINDOWS, under wine where it is installed
 	@$(GO) run ./$(PACKAGING)/windows $(WINDOWS)
 

@@ -257,7 +257,6 @@ func TestWindowsHome(t *testing.T) {
 	p = d.visitPage(b, shown)
 	p.titled("match.pcap", "stock_client.pcap")
 	d.close(p, console)
-	d.opensDrops(b)
 }
 
 // joinsParts opens two parts of a recording in the list, which are one match.
@@ -272,10 +271,15 @@ func (p *homePage) joinsParts() {
 	p.back()
 }
 
-// opensDrops drops captures and parts of a recording on the program, then a capture with what
-// is none, and then no capture at all.
-func (d *desktop) opensDrops(b browserStandIn) {
-	d.t.Helper()
+// TestWindowsDrops drops captures and parts of a recording on the program, then a capture
+// with what is none, and then no capture at all.
+func TestWindowsDrops(t *testing.T) {
+	program := os.Getenv("BCDISSECT_EXE")
+	if program == "" {
+		t.Skip("BCDISSECT_EXE does not name the program for Windows: \"make windows\" runs this")
+	}
+	b := newStandIn(t, "browser")
+	d := newHomeDesktop(t, program, b)
 	const folder = `C:\My games`
 	if err := os.MkdirAll(filepath.Join(unixPath(folder), "old"), 0o700); err != nil {
 		d.t.Fatal(err)

@@ -2,7 +2,7 @@
 // windows" runs it. Its arguments are the arguments of "go test". An argument
 // -- begins the arguments of another "go test". The following flags come first.
 // With -home it double-clicks the program on a desktop, and records and opens
-// matches on its page. With -engine it tests the engine for Wireshark as a DLL,
+// matches on its page, with -drops it drops files on the program. With -engine it tests the engine for Wireshark as a DLL,
 // and with -installer it tests the installer.
 //
 // Wine 8, the newest version in Debian 12, lacks three functions that Go 1.26
@@ -73,7 +73,7 @@ func run(wine string, args []string) (err error) {
 		return err
 	}
 	var tags []string
-	if slices.Contains(args, "-home") || slices.Contains(args, "-installer") {
+	if slices.ContainsFunc(args, func(arg string) bool { return arg == "-home" || arg == "-drops" || arg == "-installer" }) {
 		tags = []string{"-tags", "web"} // includes the page
 		end, err := newScreen(&env, dir)
 		if err != nil {
@@ -104,6 +104,7 @@ func run(wine string, args []string) (err error) {
 	}
 	trials := map[string]func() error{
 		"-home":      func() error { return tryHome(env, program) },
+		"-drops":     func() error { return tryDrops(env, program) },
 		"-engine":    func() error { return tryEngine(env, wine, dir) },
 		"-installer": func() error { return tryInstaller(env, wine, dir, program) },
 	}
@@ -206,6 +207,11 @@ func missing(programs ...string) string {
 // tryHome runs the test that opens the program by a double click.
 func tryHome(env []string, program string) error {
 	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_EXE="+program), "TestWindowsHome", "home opens, records and shows a match")
+}
+
+// tryDrops runs the test that drops files on the program.
+func tryDrops(env []string, program string) error {
+	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_EXE="+program), "TestWindowsDrops", "the program opens what is dropped on it")
 }
 
 // onDesktop runs a test that double-clicks in wine's Explorer and opens pages in
