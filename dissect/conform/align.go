@@ -247,8 +247,11 @@ func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsL
 		}
 		*attemptsLeft--
 	}
-	if before, after := best.ties(); r.across && best.cost >= align.CostSingle && (*attemptsLeft <= 0 || r.open[0] && best.from+before < fewTies || r.open[1] && len(r.kept)-best.till+after < fewTies) {
-		best.known = false // too few pairs around what is left over confirm it
+	if r.across && best.cost >= align.CostSingle {
+		before, after := best.ties()
+		if *attemptsLeft <= 0 || r.open[0] && best.from+before < fewTies || r.open[1] && len(r.kept)-best.till+after < fewTies {
+			best.known = false // too few pairs around what is left over confirm it
+		}
 	}
 	return append(parts, best)
 }

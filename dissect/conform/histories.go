@@ -423,7 +423,10 @@ func (c *comparer) ownBetween(d *destination, class int, number, lo, hi int64) (
 		}
 	}
 	for _, o := range c.order {
-		if at := d.around(class, number, o, nil); o != d && at.till < lastNumber {
+		if o == d {
+			continue
+		}
+		if at := d.around(class, number, o, nil); at.till < lastNumber {
 			hi = min(hi, o.onTime(class, d.client, at.till))
 		}
 	}

@@ -230,7 +230,7 @@ func (v *views) take(a alignment) {
 	}
 }
 
-// mostly reports whether the capture lacks so much of two lists (a tenth) that
+// mostly reports whether the capture lacks so much of two lists (a fifth) that
 // the rest can be paired in many ways.
 func mostly(xs, ys []element) bool {
 	wild := 0
@@ -344,7 +344,7 @@ func (c *comparer) shared(d *destination, g *got) bool {
 // missedByAnother reports whether another client certainly did not receive a
 // message at its place.
 func (c *comparer) missedByAnother(d *destination, i int) bool {
-	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).counterparts[i] == noCounterpart })
+	return i < len(d.line[1]) && slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).counterparts[i] == noCounterpart })
 }
 
 // disputed reports whether the counterpart that another client received has
