@@ -224,7 +224,7 @@ func (c *client) pump(now time.Time) (next time.Time) {
 	if c.closed {
 		return time.Time{}
 	}
-	for c.mayLeave(now) {
+	for !now.Before(c.leavesNext()) {
 		d, ok := c.Datagram(now)
 		if !ok {
 			return c.Next()
@@ -232,12 +232,23 @@ func (c *client) pump(now time.Time) (next time.Time) {
 		c.plain = cipher.Decrypt(c.plain[:0], d)
 		c.leaves(now, c.plain)
 	}
-	return c.times[c.turn].Add(time.Second)
+	return c.leavesNext()
 }
 
-// mayLeave reports whether the client may send now.
-func (c *client) mayLeave(now time.Time) bool {
-	return c.fast || c.times[c.turn].IsZero() || now.Sub(c.times[c.turn]) >= time.Second
+// leavesNext returns when the client may send its next datagram. It may send
+// half of a second's datagrams at once. After that it spreads the rest evenly,
+// so that it never falls silent under a host that asks for many answers.
+func (c *client) leavesNext() time.Time {
+	const half = perSecond / 2
+	before, last := c.times[(c.turn+half)%perSecond], c.times[(c.turn+perSecond-1)%perSecond]
+	if c.fast || c.held || before.IsZero() {
+		return time.Time{}
+	}
+	before, last = before.Add(time.Second), last.Add(time.Second/half)
+	if before.Before(last) {
+		return before
+	}
+	return last
 }
 
 // leaves sends the messages of a deciphered datagram that keep selects.
@@ -276,7 +287,7 @@ func (c *client) repeats(plain []byte, apart time.Duration) {
 		copies = 6
 	}
 	for range copies {
-		c.t.until(time.Second, func() bool { return c.mayLeave(c.now()) })
+		c.t.until(time.Second, func() bool { return !c.now().Before(c.leavesNext()) })
 		c.raw(c.now(), plain)
 		c.t.wait(apart)
 	}

@@ -177,7 +177,9 @@ func newSession(t *T) {
 		t.wait(betweenAll)
 		t.fails(ignored(), fmt.Sprintf("another id than %d", old), t.c.all())
 	}
-	t.expect(t.until(t.soon(), func() bool { return gone(t.p[0]) || named(t.p[0]) }), fmt.Sprintf("the others to hear that peer %d is gone, by PlayerDeleted (18), BootPlayer or a disconnect", old), t.p[0].all())
+	heard := func() bool { return gone(t.p[0]) || named(t.p[0]) }
+	// A host may first make sure that the connect is not forged.
+	t.expect(t.until(2*t.soon(), heard), fmt.Sprintf("the others to hear that peer %d is gone, by PlayerDeleted (18), BootPlayer or a disconnect", old), t.p[0].all())
 }
 
 // collected returns the datagrams that a client would send, instead of sending

@@ -236,6 +236,28 @@ func expectManners(t *testing.T, w *world, rep *Report) {
 	}
 }
 
+// A client that always has something to send never falls silent, and keeps to
+// its limit.
+func TestPace(t *testing.T) {
+	var c client
+	var sent []time.Time
+	begin := time.Unix(0, 0)
+	for now := begin; now.Before(begin.Add(5 * time.Second)); now = now.Add(time.Millisecond) {
+		if n := len(sent); n > 0 && now.Sub(sent[n-1]) > 2*time.Second/perSecond {
+			t.Fatalf("silent after %d datagrams", n)
+		}
+		for !now.Before(c.leavesNext()) && len(sent) < 1000 {
+			c.times[c.turn], c.turn = now, (c.turn+1)%perSecond
+			if sent = append(sent, now); len(sent) > perSecond && now.Sub(sent[len(sent)-1-perSecond]) < time.Second {
+				t.Fatalf("datagram %d is one too many in a second", len(sent))
+			}
+		}
+	}
+	if want := 5 * perSecond / 2; len(sent) < want || len(sent) > 5*perSecond {
+		t.Errorf("%d datagrams in 5 s", len(sent))
+	}
+}
+
 // A run that is interrupted says so, and its clients leave.
 func TestInterrupted(t *testing.T) {
 	w := newWorld(1, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
