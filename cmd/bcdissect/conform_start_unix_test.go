@@ -31,7 +31,7 @@ func left(t *testing.T, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 500 { // one that has ended may be there until its parent asks for its status
+	for range 6000 { // one that has ended may be there until its parent asks for its status
 		if syscall.Kill(pid, 0) != nil {
 			return false
 		}
@@ -52,7 +52,7 @@ func TestConformStarts(t *testing.T) {
 	}{
 		{"sound", "sleep 1000 & echo $! >%[2]s; exec bcdissect relay --listen %[1]s --control none -T none", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
 		{"the shell ends", "bcdissect relay --listen %[1]s --control none -T none & echo $! >%[2]s", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
-		{"it crashes", "bcdissect relay --listen %[1]s --control none -T none & echo $! >%[2]s; sleep 0.5; kill -9 $!", cli.ExitDiffers, map[string]string{"X-7": "FAIL"}},
+		{"it crashes", "bcdissect relay --listen %[1]s --control none -T none 2>%[2]s.said & echo $! >%[2]s; until grep -q named %[2]s.said; do sleep 0.05; done; kill -9 $!", cli.ExitDiffers, map[string]string{"X-7": "FAIL"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,6 @@ func TestConformFuzz(t *testing.T) {
 	args := []string{"conform", at.String(), "fuzz", "--start", "exec fragile " + at.String(), "--profile", "playable", "--fuzz", "1m", "--seed", "7", "-T", "json"}
 	for _, more := range [][]string{{"--keep", keep}, {"--again", keep, "--keep", os.DevNull}} {
 		var out, errs bytes.Buffer
-		begun := time.Now()
 		code := run(append(args, more...), cli.Streams{Out: &out, Err: &errs})
 		rep, err := verdicts.Read(&out)
 		if err != nil || code != cli.ExitDiffers || len(rep.Cases) != 1 || rep.Cases[0].ID != "F-1" || rep.Cases[0].Verdict != "FAIL" {
@@ -121,10 +120,10 @@ func TestConformFuzz(t *testing.T) {
 		if err != nil || bytes.Count(text, []byte("\n")) != 1 || !bytes.HasSuffix(text, []byte("  # TorpedoFire\n")) {
 			t.Errorf("kept %q, %v", text, err)
 		}
-		if took := time.Since(begun); took > time.Minute || !strings.Contains(errs.String(), "bcdissect: the server: fault: torpedo without a direction\n") {
-			t.Errorf("after %v: %s", took, errs.String())
+		if !strings.Contains(errs.String(), "bcdissect: the server: fault: torpedo without a direction\n") {
+			t.Error(errs.String())
 		}
-		t.Logf("%v: %v", time.Since(begun), rep.Cases[0].Came)
+		t.Log(rep.Cases[0].Came)
 	}
 }
 

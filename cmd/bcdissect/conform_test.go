@@ -16,8 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/verdicts"
 )
 
-// The program's own host passes the suite over UDP, within the time that a run
-// may take.
+// The program's own host passes the suite over UDP.
 func TestConformOverUDP(t *testing.T) {
 	fixtures.System(t)
 	t.Parallel()
@@ -39,13 +38,9 @@ func TestConformOverUDP(t *testing.T) {
 			dir := t.TempDir()
 			recording, page, junit := filepath.Join(dir, "run.pcapng"), filepath.Join(dir, "run.html"), filepath.Join(dir, "run.xml")
 			var out, errs bytes.Buffer
-			begun := time.Now()
 			code := run([]string{
 				"conform", h.at.String(), "--profile", tt.profile, "--password", "Kobayashi", "-T", "json", "-w", recording, "--html", page, "--junit", junit,
 			}, cli.Streams{Out: &out, Err: &errs})
-			if took := time.Since(begun); took > 90*time.Second {
-				t.Errorf("it took %v", took)
-			}
 			rep, err := verdicts.Read(&out)
 			if err != nil {
 				t.Fatalf("status %d, %v: %s", code, err, errs.String())
@@ -152,10 +147,9 @@ func TestConformBadHosts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var out, errs bytes.Buffer
-			begun, most := time.Now(), 30*time.Second
 			code := run([]string{"conform", tt.host, "--timeout", "300ms"}, cli.Streams{Out: &out, Err: &errs})
-			if code != cli.ExitFailed || !strings.Contains(errs.String(), tt.want) || time.Since(begun) > most {
-				t.Errorf("status %d after %v: %s", code, time.Since(begun), errs.String())
+			if code != cli.ExitFailed || !strings.Contains(errs.String(), tt.want) {
+				t.Errorf("status %d: %s", code, errs.String())
 			}
 		})
 	}
@@ -163,18 +157,17 @@ func TestConformBadHosts(t *testing.T) {
 		t.Parallel()
 		h := startHost(t)
 		go func() {
-			time.Sleep(2 * time.Second)
+			h.says(" left ")
 			_ = h.cmd.Process.Kill()
 		}()
 		var out, errs bytes.Buffer
-		begun := time.Now()
 		code := run([]string{"conform", h.at.String(), "--timeout", "500ms", "--profile", "playable", "-T", "json", "J", "R", "L"}, cli.Streams{Out: &out, Err: &errs})
 		var rep verdicts.Report
 		if err := json.Unmarshal(out.Bytes(), &rep); err != nil {
 			t.Fatal(err, errs.String())
 		}
-		if code != cli.ExitDiffers || rep.Counts["FAIL"] != 1 || !strings.Contains(rep.Stopped, "the host has not answered since ") || time.Since(begun) > 40*time.Second {
-			t.Errorf("status %d after %v: %v, %s", code, time.Since(begun), rep.Counts, rep.Stopped)
+		if code != cli.ExitDiffers || rep.Counts["FAIL"] != 1 || !strings.Contains(rep.Stopped, "the host has not answered since ") {
+			t.Errorf("status %d: %v, %s", code, rep.Counts, rep.Stopped)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func TestContainer(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v: %s", err, &said)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}
 	root, err := buildah("mount", container)

@@ -83,7 +83,7 @@ func (x *terminal) await(texts ...string) string {
 func (x *terminal) until(what string, f func(string) bool) string {
 	x.t.Helper()
 	var screen string
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(30 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(30 * time.Millisecond) {
 		if screen = x.screen(); f(screen) {
 			return screen
 		}

@@ -115,7 +115,7 @@ func captures(t *testing.T) (n int) {
 // awaitCaptures waits until there is this number of captures.
 func awaitCaptures(t *testing.T, want int) {
 	t.Helper()
-	for range 200 {
+	for range 1200 {
 		if captures(t) == want {
 			return
 		}
@@ -165,7 +165,7 @@ func TestExtcap(t *testing.T) {
 	// a pipe that was never opened.
 	refused := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.iface:v0")
 	refused.SysProcAttr.AmbientCaps = nil
-	watchdog := time.AfterFunc(20*time.Second, func() { _ = refused.Process.Kill() })
+	watchdog := time.AfterFunc(patience, func() { _ = refused.Process.Kill() })
 	out, err := refused.CombinedOutput()
 	if text := string(out); err == nil || !watchdog.Stop() || !strings.Contains(text, "v0: no permission to capture") || strings.Contains(text, "no device") {
 		t.Errorf("without rights: got %v: %s", err, text)
@@ -182,7 +182,7 @@ func TestExtcap(t *testing.T) {
 			}
 		}
 	}()
-	timeout := time.AfterFunc(20*time.Second, func() { _ = tshark.Process.Kill() })
+	timeout := time.AfterFunc(patience, func() { _ = tshark.Process.Kill() })
 	for n, f := range frames {
 		if !lines.Scan() {
 			t.Fatalf("got %d lines, want %d", n, len(frames))
@@ -208,7 +208,7 @@ func TestExtcap(t *testing.T) {
 	// dumpcap cannot report.
 	tshark, _ = start(io.Discard)
 	_ = tshark.Process.Kill()
-	for n := 0; captures(t) > 0 && n < 100; n++ {
+	for n := 0; captures(t) > 0 && n < 1200; n++ {
 		_ = send(frames[0])
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -221,7 +221,7 @@ func TestExtcap(t *testing.T) {
 	if out, err := exec.Command("ip", "link", "delete", "v0").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	timeout = time.AfterFunc(20*time.Second, func() { _ = tshark.Process.Kill() })
+	timeout = time.AfterFunc(patience, func() { _ = tshark.Process.Kill() })
 	_ = tshark.Wait() // its status differs between versions
 
 	if !timeout.Stop() || !strings.Contains(said.String(), "v0: the interface went down") {

@@ -33,7 +33,7 @@ func joinNamed(t *testing.T, host *hostProcess, n int, name string) *udpClient {
 	t.Cleanup(func() { _ = c.conn.Close() })
 	began := time.Now()
 	c.Connect(began)
-	for c.Phase != relaytest.Playing && time.Since(began) < 30*time.Second {
+	for c.Phase != relaytest.Playing && time.Since(began) < patience {
 		c.play(time.Now().Add(50*time.Millisecond), func(time.Time, int) {})
 	}
 	if c.Phase != relaytest.Playing {

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +31,54 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
+
+// TestLive captures one session that this test sends on the loopback interface.
+// Its counts equal the counts of the file with the session.
+func TestLive(t *testing.T) {
+	fixtures.System(t)
+	file := filepath.Join(t.TempDir(), "live.pcapng")
+	host, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	port := host.LocalAddr().(*net.UDPAddr).AddrPort()
+	want := counted(t, filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"))
+	all := strconv.Itoa(want.Datagrams.Game + want.Datagrams.GameSpy)
+
+	var out bytes.Buffer
+	errs := &spoken{until: "capturing on lo", said: make(chan struct{})}
+	ended := make(chan int)
+	go func() {
+		_, number, _ := net.SplitHostPort(port.String())
+		ended <- run([]string{
+			"live", "-i", "lo", "-f", "udp port " + number, "-a", "packets:" + all, "-a", "duration:60", "-w", file, "-T", "histogram",
+		}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs})
+	}()
+	code, sent := cli.ExitOK, 0
+	select {
+	case <-errs.said:
+		sent = sendAgain(t, host, port)
+		code = <-ended
+	case code = <-ended:
+	}
+	if strings.Contains(errs.String(), "no permission to capture") {
+		t.Skip("this user may not capture")
+	}
+	if code != cli.ExitOK {
+		t.Fatalf("exit status %d: %s", code, errs.String())
+	}
+	if !strings.Contains(errs.String(), "0 dropped by the system, 0 not in the report") {
+		t.Errorf("got %s", errs.String())
+	}
+	got := counted(t, file)
+	if sent < 4000 || got.Datagrams != want.Datagrams || got.Messages.Total != want.Messages.Total || got.Payload != want.Payload {
+		t.Errorf("the file of -w: got %+v, want %+v", got, want)
+	}
+	if !strings.Contains(out.String(), "0x1C StateUpdate") {
+		t.Errorf("the report: got %s", out.String())
+	}
+}
 
 // TestLiveLarge captures a battle of eight players in a network namespace, at
 // ten times the speed it was recorded with, which is 14,000 packets a second.

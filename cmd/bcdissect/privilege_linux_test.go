@@ -207,7 +207,7 @@ func inNamespace(t *testing.T, sudo, until string, args ...string) (*exec.Cmd, *
 	})
 	select {
 	case <-said.said:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("it said only %s", said)
 	}
 	return cmd, said
@@ -251,7 +251,7 @@ func threads(t *testing.T, pid int) (all []string) {
 			ready = ready && fields["NoNewPrivs"] == "1"
 			all = append(all, fmt.Sprintf("Uid: %s, NoNewPrivs: %s, CapPrm: %s, CapEff: %s", fields["Uid"], fields["NoNewPrivs"], fields["CapPrm"], fields["CapEff"]))
 		}
-		if ready || try == 100 {
+		if ready || try == 3000 {
 			return all
 		}
 		time.Sleep(20 * time.Millisecond)

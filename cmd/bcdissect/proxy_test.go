@@ -66,7 +66,7 @@ func TestProxySession(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	atHost, between, page := filepath.Join(dir, "relay.pcapng"), filepath.Join(dir, "proxy.pcapng"), filepath.Join(dir, "live.html")
-	host := startHost(t, "--name", "Behind", "-w", atHost, "--strangers")
+	host := startHostAt(t, freePort(t).String(), "--name", "Behind", "-w", atHost, "--strangers")
 	proxy := startProxy(t, host.at, "-w", between, "-T", "none", "--session", page)
 	if !answers(t, proxy.at) {
 		t.Error("a server browser is not answered")

@@ -163,13 +163,9 @@ func TestReplayToBroken(t *testing.T) {
 					}
 				}
 			}()
-			begun := time.Now()
 			_, code, errs := perform(t, fixtures.Path("captures/stock_client.pcap"), "--to", socket.LocalAddr().String(), "--speed", "100")
 			if code != cli.ExitFailed || !strings.Contains(errs, c.want) {
 				t.Errorf("exit status %d, said %q, want %q", code, errs, c.want)
-			}
-			if took := time.Since(begun); took > 20*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

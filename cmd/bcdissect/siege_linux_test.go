@@ -288,6 +288,9 @@ func TestRelaySiege(t *testing.T) {
 		})
 	}
 	chats.Wait()
+	for _, c := range chatters {
+		c.until(func() bool { return len(c.said) == 0 || c.isGone() }) // the last line may be under way
+	}
 	memory := peakOf(t, s.host.cmd.Process.Pid)
 	if err := s.host.cmd.Process.Signal(syscall.SIGTERM); err != nil { // the attacks go on
 		t.Fatal(err)

@@ -29,7 +29,7 @@ import (
 // ends waits for a process that has to end, and returns its status.
 func ends(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
-	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	_ = cmd.Wait() // the status says it, also if it had to be killed
 	return cmd.ProcessState.ExitCode()
@@ -85,23 +85,17 @@ func TestRelayBlockedStandardError(t *testing.T) {
 // twice.
 func TestTerminatedTwice(t *testing.T) {
 	t.Parallel()
-	at := freePort(t)
-	host := exec.Command("bcdissect", "relay", "--listen", at.String(), "-T", "none")
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = host.Process.Kill() }()
-	if !answers(t, at) {
-		t.Fatal("the host does not answer")
-	}
 	for _, command := range []string{"bots", "conform"} {
+		host := startHost(t, "-T", "none")
 		var out bytes.Buffer
-		cmd := exec.Command("bcdissect", command, at.String(), "-T", "json")
+		cmd := exec.Command("bcdissect", command, host.at.String(), "-T", "json")
 		cmd.Stdout = &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // it plays
+		if !host.says(" ready ") {
+			t.Errorf("%s does not play: %s", command, host)
+		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Process.Signal(os.Interrupt) // the system joins equal signals
 		status := ends(t, cmd)
@@ -284,7 +278,7 @@ func udpSocket(t *testing.T) *net.UDPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -324,7 +318,7 @@ func TestAnonymizeKilled(t *testing.T) {
 	cmd := exec.Command("bcdissect", "anonymize", "-", "-w", filepath.Join(dir, "anonymous.pcapng"))
 	b := fixtures.Read(t, "captures/join_flow.pcap")
 	fed(t, cmd, b[:len(b)/2])
-	for n := 0; entries(t, dir) < 1 && n < 1000; n++ {
+	for n := 0; entries(t, dir) < 1 && n < 6000; n++ {
 		time.Sleep(10 * time.Millisecond)
 	}
 	_ = cmd.Process.Kill()
@@ -350,7 +344,7 @@ func outputKilled(t *testing.T, args ...string) {
 	cmd := exec.Command("bcdissect", append(args, name)...)
 	b := fixtures.Read(t, "captures/join_flow.pcap")
 	fed(t, cmd, b[:len(b)/2])
-	for n := 0; entries(t, dir) < 2 && n < 1000; n++ {
+	for n := 0; entries(t, dir) < 2 && n < 6000; n++ {
 		time.Sleep(10 * time.Millisecond)
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -373,7 +367,7 @@ func TestCopyInterrupted(t *testing.T) {
 		cmd := exec.Command("bcdissect", append([]string{"read", "-", "-F", "pcap", "-w", name}, args...)...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 		in := fed(t, cmd, b[:len(b)/2])
-		for n := 0; entries(t, dir) == 0 && n < 1000; n++ {
+		for n := 0; entries(t, dir) == 0 && n < 6000; n++ {
 			time.Sleep(10 * time.Millisecond)
 		}
 		_ = cmd.Process.Signal(os.Interrupt)
@@ -402,7 +396,7 @@ func TestWiresharkKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill() }()
-	for n := 0; absent(filepath.Join(dir, "started")) && n < 1000; n++ {
+	for n := 0; absent(filepath.Join(dir, "started")) && n < 6000; n++ {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if all, err := os.ReadDir(temp); err != nil || len(all) != 1 {
@@ -475,7 +469,9 @@ func TestConformInterrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = cmd.Process.Kill() }()
-			time.Sleep(5 * time.Second) // part of the minute that it takes
+			if !h.says(" left ") { // it goes on for a minute
+				t.Errorf("it tries nothing: %s", h)
+			}
 			_ = cmd.Process.Signal(sig)
 			if status := ends(t, cmd); status != cli.ExitFailed {
 				t.Errorf("status %d", status)

@@ -9,45 +9,48 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // If standard error is not read, callers do not wait, and the number of lost
 // lines is reported afterwards. Every lost line is counted.
 func TestLogBlocked(t *testing.T) {
-	r, w := io.Pipe()
-	l := newLog(w, false)
-	const said = 5000
-	for n := range said {
-		l.Say("line %d", n)
-	}
-	begun := time.Now()
-	l.Close()
-	if took := time.Since(begun); took > 10*logWait {
-		t.Errorf("Close took %v", took)
-	}
-	go func() {
-		<-l.ended
-		_ = w.Close()
-	}()
-	lines, left, next := 0, 0, 0
-	for s := bufio.NewScanner(r); s.Scan(); {
-		var n int
-		if _, err := fmt.Sscanf(s.Text(), "bcdissect: line %d", &n); err == nil {
-			if n < next {
-				t.Errorf("line %d comes after line %d", n, next-1)
-			}
-			next = n + 1
-			lines++
-		} else if _, err := fmt.Sscanf(s.Text(), "bcdissect: %d line", &n); err == nil && strings.Contains(s.Text(), " lost because") {
-			left += n
-		} else {
-			t.Errorf("got %q", s.Text())
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		l := newLog(w, false)
+		const said = 5000
+		for n := range said {
+			l.Say("line %d", n)
 		}
-	}
-	if lines+left != said || lines < logLines || left == 0 {
-		t.Errorf("%d lines and %d lost, want %d in all", lines, left, said)
-	}
+		begun := time.Now()
+		l.Close()
+		if took := time.Since(begun); took != logWait {
+			t.Errorf("Close took %v", took)
+		}
+		go func() {
+			<-l.ended
+			_ = w.Close()
+		}()
+		lines, left, next := 0, 0, 0
+		for s := bufio.NewScanner(r); s.Scan(); {
+			var n int
+			if _, err := fmt.Sscanf(s.Text(), "bcdissect: line %d", &n); err == nil {
+				if n < next {
+					t.Errorf("line %d comes after line %d", n, next-1)
+				}
+				next = n + 1
+				lines++
+			} else if _, err := fmt.Sscanf(s.Text(), "bcdissect: %d line", &n); err == nil && strings.Contains(s.Text(), " lost because") {
+				left += n
+			} else {
+				t.Errorf("got %q", s.Text())
+			}
+		}
+		if lines+left != said || lines < logLines || left == 0 {
+			t.Errorf("%d lines and %d lost, want %d in all", lines, left, said)
+		}
+	})
 }
 
 // The program does not end when standard error is closed.

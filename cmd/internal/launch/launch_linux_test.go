@@ -24,7 +24,7 @@ func TestOrphaned(t *testing.T) {
 		t.Fatalf("it does not serve: %q", s.Said())
 	}
 	_ = s.group.orders.Close() // the system does this
-	for range 500 {
+	for range 6000 {
 		if unlock, err := lock(name); err == nil {
 			unlock()
 			return

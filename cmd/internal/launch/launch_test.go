@@ -57,7 +57,7 @@ func serve(name string) {
 
 // exists waits until a file exists.
 func exists(name string) bool {
-	for range 1000 {
+	for range 6000 {
 		if _, err := os.Stat(name); err == nil {
 			return true
 		}
@@ -100,7 +100,7 @@ func TestEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.soft = 5 * time.Second
+			s.soft = time.Minute
 			if killed {
 				s.soft = 200 * time.Millisecond
 			}
@@ -144,7 +144,7 @@ func TestEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.within(20 * time.Second) {
+	if !s.within(time.Minute) {
 		t.Fatal("it goes on")
 	}
 	how, ended := s.Ended()

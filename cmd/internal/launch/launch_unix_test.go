@@ -38,7 +38,7 @@ func TestSignal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.within(10 * time.Second)
+		s.within(time.Minute)
 		if how, ended := s.Ended(); how != want || !ended {
 			t.Errorf("%s: %q, %v", command, how, ended)
 		}

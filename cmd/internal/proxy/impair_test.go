@@ -134,6 +134,9 @@ func TestEqualLogs(t *testing.T) {
 	}
 }
 
+// each is the number of datagrams that TestImpaired sends in each direction.
+const each = 100
+
 // Over sockets: the log has each datagram, and what host, client and recording get agrees with
 // it, wherever the tap is.
 func TestImpaired(t *testing.T) {
@@ -153,15 +156,14 @@ func TestImpaired(t *testing.T) {
 			at, end := serve(t, p)
 			c := listenAt(t, "127.0.0.1:0")
 			got := map[impair.Direction]int{}
-			const n = 100
-			for k := range n {
+			for k := range each {
 				c.send(t, at, fmt.Sprint("to the host ", k))
 			}
-			from := receiveAll(t, host, "to the host ", got, impair.ToServer)
-			for k := range n {
+			from := receiveAll(t, host, p.Impair, "to the host ", got, impair.ToServer)
+			for k := range each {
 				host.send(t, from, fmt.Sprint("to the client ", k))
 			}
-			receiveAll(t, c, "to the client ", got, impair.ToClient)
+			receiveAll(t, c, p.Impair, "to the client ", got, impair.ToClient)
 			if err := end(); err != nil {
 				t.Fatal(err)
 			}
@@ -173,11 +175,11 @@ func TestImpaired(t *testing.T) {
 				if e.Fate == impair.Lost {
 					lost++
 				}
-				if e.Client != c.at.String() || e.Line != 1 || e.N > n {
+				if e.Client != c.at.String() || e.Line != 1 || e.N > each {
 					t.Errorf("got %+v", e)
 				}
 			}
-			if sums[impair.ToServer] != n || sums[impair.ToClient] != n || lost == 0 {
+			if sums[impair.ToServer] != each || sums[impair.ToClient] != each || lost == 0 {
 				t.Errorf("the log has %v datagrams, %d lost", sums, lost)
 			}
 			if got[impair.ToServer] != copies[impair.ToServer] || got[impair.ToClient] != copies[impair.ToClient] {
@@ -228,17 +230,30 @@ func lostTo(all []impair.Report, dir string) (n int) {
 	return n
 }
 
-// receiveAll counts the datagrams that come until none comes for a while. It returns their sender.
-func receiveAll(t *testing.T, e endpoint, prefix string, got map[impair.Direction]int, to impair.Direction) (from netip.AddrPort) {
+// receiveAll counts the datagrams that come until all of a direction have, and
+// returns their sender. A datagram too many would come soon.
+func receiveAll(t *testing.T, e endpoint, i *Impairment, prefix string, got map[impair.Direction]int, to impair.Direction) (from netip.AddrPort) {
 	t.Helper()
+	all := func() bool {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		s, known := &i.sums[to], 0
+		for _, n := range s.fates {
+			known += n
+		}
+		return known == each && got[to] >= s.fates[impair.Passed]+s.duplicates
+	}
 	b := make([]byte, largest)
-	for {
-		if err := e.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+	for began := time.Now(); time.Since(began) < wait; {
+		if err := e.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 		n, sender, err := e.ReadFromUDPAddrPort(b)
+		if err != nil && all() {
+			break
+		}
 		if err != nil {
-			return from
+			continue
 		}
 		if !strings.HasPrefix(string(b[:n]), prefix) {
 			t.Errorf("got %q", b[:n])
@@ -246,6 +261,7 @@ func receiveAll(t *testing.T, e endpoint, prefix string, got map[impair.Directio
 		from = sender
 		got[to]++
 	}
+	return from
 }
 
 // A log that cannot be written is an error in the end.

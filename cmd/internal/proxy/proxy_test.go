@@ -20,11 +20,10 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/dissect/capture"
-	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // wait is the time that a datagram may take on a busy machine.
-const wait = 10 * time.Second
+const wait = time.Minute
 
 // An endpoint is a socket of loopback.
 type endpoint struct {
@@ -616,16 +615,6 @@ func BenchmarkForward(b *testing.B) {
 	took := added(b, b.Loop, 0.5, 0.99)
 	b.ReportMetric(float64(took[0])/perMicrosecond, "added-µs")
 	b.ReportMetric(float64(took[1])/perMicrosecond, "added-µs-p99")
-}
-
-// A proxy adds less than a millisecond to a datagram.
-func TestAddedTime(t *testing.T) {
-	fixtures.System(t)
-	n := 0
-	took := added(t, func() bool { n++; return n <= 500 }, 0.5)
-	if took[0] >= time.Millisecond {
-		t.Errorf("it adds %v in the median", took[0])
-	}
 }
 
 // A recording that fails, as on a full disk, ends without the game, and makes

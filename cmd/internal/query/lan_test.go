@@ -115,6 +115,7 @@ func TestRounds(t *testing.T) {
 // other games are not listed, and servers with incomplete answers are.
 func TestLAN(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	game := gamespy.Game{Version: "60", Name: "Lab", Map: "DM", Limit: 8}
 	for i := range 20 {
 		game.Players = append(game.Players, fmt.Sprint(i, strings.Repeat("y", 80)))
@@ -148,7 +149,7 @@ func TestLAN(t *testing.T) {
 	serve("silent", func(int, []byte) [][]byte { return nil })
 	serve("noise", func(int, []byte) [][]byte { return [][]byte{{1, 2, 3}} })
 
-	results, left, err := LAN(context.Background(), []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Options{Timeout: 300 * time.Millisecond, Retries: 1})
+	results, left, err := LAN(context.Background(), []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Options{Timeout: 2 * time.Second, Retries: 1})
 	if err != nil || left > 0 {
 		t.Fatalf("%d more, %v", left, err)
 	}
@@ -167,8 +168,8 @@ func TestLAN(t *testing.T) {
 
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	begun := time.Now()
-	if _, _, err := LAN(ctx, Networks(), Options{Timeout: time.Minute}); err != nil || time.Since(begun) > 10*time.Second {
-		t.Errorf("interrupted: %v after %v", err, time.Since(begun))
+	const long = time.Hour // which it doesn't wait
+	if _, _, err := LAN(ctx, Networks(), Options{Timeout: long}); err != nil {
+		t.Errorf("interrupted: %v", err)
 	}
 }

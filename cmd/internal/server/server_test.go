@@ -96,7 +96,7 @@ func TestHeartbeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer master.Close()
-	if err := master.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := master.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	s := newTestServer(t)

@@ -51,7 +51,7 @@ func TestExtcapFails(t *testing.T) {
 				if len(e.got) > 0 || e.err != nil {
 					t.Errorf("the pipe has %x and ends with %v", e.got, e.err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the pipe was never opened")
 			}
 		})
@@ -90,7 +90,7 @@ func TestWatchPipe(t *testing.T) {
 	_ = reader.Close()
 	select {
 	case <-stopped:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("not stopped")
 	}
 }
