@@ -36,6 +36,8 @@ type message struct {
 	Name   string
 	CopyOf int `json:"copy_of"`
 	Fields map[string]any
+
+	PlayerName string `json:"player_name"`
 }
 
 func (m *message) num(key string) int {
@@ -64,17 +66,22 @@ func (a *told) sort() {
 	}
 }
 
-// messages returns the lines of JSON of a capture, and the matches.
+// messages returns the lines of JSON of a capture, or of its parts if the name is a
+// pattern, and the matches.
 func messages(t *testing.T, name string) ([]message, []*match.Match) {
 	t.Helper()
-	src, err := capture.OpenAll([]string{name}, nil)
+	parts, err := filepath.Glob(name)
+	if err != nil || len(parts) == 0 {
+		t.Fatalf("%s: %v", name, err)
+	}
+	src, err := capture.OpenAll(parts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = src.Close() }()
 	var text bytes.Buffer
 	var lines report
-	p := dissect.New(dissect.Config{})
+	p := dissect.New(dissect.Config{Clear: strings.Contains(name, "/clear/")})
 	var b *match.Builder
 	for {
 		d, err := src.Next()

@@ -277,11 +277,8 @@ func (g *game) update(r *dissect.Record, m *msg.StateUpdate) {
 		}
 	}
 	s, l := g.state[i], &g.m.Lives[i]
-	if s.class == nil && m.Class != nil {
-		s.class = m.Class
-		if l.Ship == "" {
-			l.Ship = m.Class.Name
-		}
+	if c := m.Class; c != nil && c != s.class && (s.class == nil || s.class.Inferred || !c.Inferred) {
+		s.class, l.Ship = c, c.Name // the updates may contradict the creation
 	}
 	from := g.client(r)
 	if g.b.now-s.updated > rateGap {

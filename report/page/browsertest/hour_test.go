@@ -56,6 +56,7 @@ func (r *rush) Open() (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
+	_ = c.SetReadBuffer(4 << 20) // on a busy machine all of a second can wait here; the system may limit the size
 	local := c.LocalAddr().(*net.UDPAddr).AddrPort()
 	r.sockets[local] = c
 	go func() {
