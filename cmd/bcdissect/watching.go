@@ -76,7 +76,7 @@ func (w *livePages) open(log *cli.Log) error {
 	}
 	cli.CollectOften(liveGrowth)
 	at := l.Addr().(*net.TCPAddr).AddrPort()
-	w.say(log, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
+	w.say(log, server.SeenAs(netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))) // 0.0.0.0 is for other computers
 	w.end, w.ended = make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer cli.Guard()

@@ -68,7 +68,7 @@ func arrange(cmd *cobra.Command) {
 		if check == nil || check(cmd, args) == nil {
 			return checkFlags(cmd)
 		}
-		return explainArgs(cmd, args)
+		return explainOptional(cmd, explainArgs(cmd, args))
 	}
 	for _, c := range cmd.Commands() {
 		switch c.Name() {
@@ -216,6 +216,17 @@ func explainArgs(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s: takes only %s, got %s", path, wants, strings.Join(args, " "))
 	}
 	return fmt.Errorf("%s: wrong arguments; see its --help", path)
+}
+
+// explainOptional adds to the error for wrong arguments how to give a value to a flag that
+// can do without one: what follows a space is an argument.
+func explainOptional(cmd *cobra.Command, err error) error {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.NoOptDefVal != "" && f.Value.String() == f.NoOptDefVal {
+			err = fmt.Errorf("%w; the value of --%s follows an equals sign: --%s=VALUE", err, f.Name, f.Name)
+		}
+	})
+	return err
 }
 
 // required returns the number of arguments that a usage such as "DIR FILE..."

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
-	"github.com/bcdissect/bcdissect/cmd/internal/site"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/report"
@@ -92,7 +91,7 @@ func (s *Server) Address(at netip.AddrPort, public bool) string {
 	if public {
 		token = s.public
 	}
-	return "http://" + site.Reachable(at).String() + "/" + token + "/"
+	return "http://" + at.String() + "/" + token + "/"
 }
 
 // Close ends the server. Viewers have a moment to receive the last entries.

@@ -44,10 +44,10 @@ func ListenMetrics(address string) (net.Listener, error) {
 // ListenLocally opens the TCP port that a flag names. If the address has only a
 // port, it accepts connections from this machine only. The example and the
 // remedy are for errors.
-func ListenLocally(flag, address, example, remedy string) (net.Listener, error) {
-	address = Local(address)
+func ListenLocally(flag, typed, example, remedy string) (net.Listener, error) {
+	address := Local(typed)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
-		return nil, fmt.Errorf("%s %s: want an address and port, such as %s or 127.0.0.1:%s", flag, address, example, example)
+		return nil, fmt.Errorf("%s %s: want an address and port, such as %s or 127.0.0.1:%s", flag, typed, example, example)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
