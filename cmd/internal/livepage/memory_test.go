@@ -44,7 +44,7 @@ type played struct {
 
 func newPlayed(t *testing.T, s *Server, next report.Sink) *played {
 	t.Helper()
-	p := &played{host: relay.NewHost(relay.Config{Random: rand.New(rand.NewPCG(1, 2)).Uint32, Players: 8}), pipeline: dissect.New(dissect.Config{}), during: func() {}}
+	p := &played{host: relay.NewHost(relay.Config{Random: rand.New(rand.NewPCG(1, 2)).Uint32, Players: 8, Mode: relay.Playable}), pipeline: dissect.New(dissect.Config{}), during: func() {}}
 	w := &tap{World: relaytest.NewWorld(p.host)}
 	p.tap = w
 	began, since := w.Now(), time.Now()
@@ -171,8 +171,8 @@ func TestRestart(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.All.Ships != 24 || r.All.Deaths != 8 || r.All.UpdatesMissing > 0 {
-					t.Errorf("the bots have %d ships and %d deaths, and miss %d updates", r.All.Ships, r.All.Deaths, r.All.UpdatesMissing)
+				if r.All.Ships != 24 || r.All.Deaths != 8 || r.All.UpdatesSeen == 0 || r.All.UpdatesMissing > 0 {
+					t.Errorf("the bots have %d ships and %d deaths, and miss %d of %d updates", r.All.Ships, r.All.Deaths, r.All.UpdatesMissing, r.All.UpdatesSeen)
 				}
 				if err := p.sink.Close(); err != nil {
 					t.Error(err)
