@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -205,6 +204,9 @@ func TestOthers(t *testing.T) {
 // page matches the addresses of a live page, the owner's before the spectators'.
 var page = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/[A-Z2-7]+/`)
 
+// game matches the address of a host.
+var game = regexp.MustCompile(` on (127\.0\.0\.1:[0-9]+) `)
+
 // live plays a match of bots on a host with a live page. At the end it asks the page,
 // for the owner and for spectators.
 func live(t *testing.T) (documents, streams [][]byte) {
@@ -213,13 +215,7 @@ func live(t *testing.T) (documents, streams [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := conn.LocalAddr().String()
-	_ = conn.Close() // the host takes it
-	host := exec.Command(program, "relay", "--listen", address, "--control", "none", "--web", "--public-delay", "1s")
+	host := exec.Command(program, "relay", "--listen", "127.0.0.1:0", "--control", "none", "--web", "--public-delay", "1s")
 	said, err := host.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -231,39 +227,58 @@ func live(t *testing.T) (documents, streams [][]byte) {
 		_ = host.Process.Kill()
 		_ = host.Wait() // its status does not matter
 	}()
+	var address string
 	var pages []string
-	for scan := bufio.NewScanner(said); len(pages) < 2 && scan.Scan(); {
-		pages = append(pages, page.FindAllString(scan.Text(), -1)...)
+	for scan := bufio.NewScanner(said); address == "" && scan.Scan(); {
+		if at := page.FindString(scan.Text()); at != "" && !slices.Contains(pages, at) {
+			pages = append(pages, at)
+		}
+		if m := game.FindStringSubmatch(scan.Text()); m != nil {
+			address = m[1]
+		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, said) }()
 	if len(pages) != 2 {
 		t.Fatalf("the pages are %q", pages)
 	}
 	run(t, "bots", address, "--seed", "7", "--for", "6s", "--no-progress")
-	time.Sleep(2 * time.Second) // the delay
 	for _, page := range pages {
-		for _, accept := range []string{"application/json", "text/event-stream"} {
-			ctx, end := context.WithTimeout(t.Context(), time.Second) // a stream does not end by itself
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"api/live", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Accept", accept)
-			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, _ := io.ReadAll(answer.Body) // up to the timeout
-			_ = answer.Body.Close()
-			end()
-			if accept == "application/json" {
-				documents = append(documents, b)
-			} else {
-				streams = append(streams, b)
-			}
-		}
+		documents = append(documents, fetch(t, page, "application/json", `"Bot2"`))
+		streams = append(streams, fetch(t, page, "text/event-stream", "event: ready\n"))
 	}
 	return documents, streams
+}
+
+// fetch asks a live page until its answer has a text, which spectators get after the
+// delay. A stream does not end by itself: it is read for a second after the text came.
+func fetch(t *testing.T, page, accept, text string) (got []byte) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < time.Minute && !bytes.Contains(got, []byte(text)); time.Sleep(20 * time.Millisecond) {
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"api/live", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		found := false
+		for b := make([]byte, 64<<10); err == nil; {
+			var n int
+			n, err = answer.Body.Read(b)
+			got = append(got, b[:n]...)
+			if !found && bytes.Contains(got, []byte(text)) {
+				found = true
+				time.AfterFunc(time.Second, end)
+			}
+		}
+		_ = answer.Body.Close()
+		end()
+	}
+	return got
 }
 
 // What api/live answers, and each of its events, is as its schema says, for the owner
