@@ -20,6 +20,7 @@ import (
 // report agree with each other, and the host passed on what it got.
 func TestBotsOnBadLine(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}

@@ -18,6 +18,7 @@ import (
 
 func TestBrowseOnTerminal(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is missing")
 	}

@@ -124,6 +124,7 @@ func program(t *testing.T) string {
 
 func TestDashboardOnTerminal(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is missing")
 	}

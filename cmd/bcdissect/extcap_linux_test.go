@@ -129,6 +129,7 @@ func awaitCaptures(t *testing.T, want int) {
 // ends the program, also by its own death.
 func TestExtcap(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("tshark is missing")
 	}

@@ -115,6 +115,7 @@ func TestLeagueKilled(t *testing.T) {
 // interrupt ends the command.
 func TestLeagueWatch(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	dir := t.TempDir()
 	add := func(name string) {
 		t.Helper()

@@ -75,6 +75,7 @@ func TestPrivileges(t *testing.T) {
 // terminal. They give up the same rights as without it.
 func TestPrivilegesOnTerminal(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	nobody, err := users.Lookup("nobody")
 	if err != nil {
 		t.Skip("this system has no user nobody")

@@ -21,6 +21,7 @@ import (
 // cable between two network namespaces.
 func TestQueryLAN(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	cable(t)
 	ip := func(args string) error {
 		if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {

@@ -273,6 +273,7 @@ func (c *udpClient) play(until time.Time, each func(now time.Time, tick int)) {
 // BCDISSECT_LONG is set.
 func TestRelaySession(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
@@ -680,6 +681,7 @@ func TestRelayBans(t *testing.T) {
 // Files that differ from the list are refused.
 func TestRelayChecksums(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}

@@ -13,6 +13,7 @@ import (
 // is broken by the terminal itself.
 func TestSessionOnTerminal(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	exe := program(t)
 	for _, width := range []int{80, 120} {
 		for _, name := range []string{"battle_mix.pcap.gz", "stock_client.pcap"} {

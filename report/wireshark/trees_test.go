@@ -141,7 +141,7 @@ func left(name string, annotated bool) string {
 		return ""
 	case strings.HasPrefix(name, "clear/") || name == "battle_mix.pcapng.gz":
 		return "takes as long as all others: set BCDISSECT_LONG"
-	case strings.Contains(name, "reliability/"):
+	case strings.Contains(name, "reliability/") || strings.Contains(name, "s96") || name == "field/c21.client.pcap.gz" || name == "field/f2x.host.pcap.gz":
 		return "the messages are those of other fixtures: set BCDISSECT_LONG"
 	case annotated && (strings.Contains(name, "field/") || strings.Contains(name, "battle")):
 		return "its trailers are compared without tshark: set BCDISSECT_LONG"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -211,7 +212,11 @@ func TestTcpdump(t *testing.T) {
 	}
 	w := writer{rand.New(rand.NewPCG(22101, 6500))}
 	filters := byHand
-	for range 200 {
+	random := 100
+	if os.Getenv("BCDISSECT_LONG") != "" {
+		random = 400
+	}
+	for range random {
 		filters = append(filters, w.filter(2))
 	}
 	all := captured(t)
