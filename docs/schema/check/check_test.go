@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,10 +115,11 @@ func captures(t *testing.T) []string {
 }
 
 func TestCaptures(t *testing.T) {
+	t.Parallel()
 	for _, of := range []struct {
 		schema string
 		args   []string
-		least  int // lines of all captures
+		least  int64 // lines of all captures
 	}{
 		{"read", []string{"read", "-T", "json", "--payload"}, 60000},
 		{"stats", []string{"stats", "-T", "json"}, 30},
@@ -126,19 +128,26 @@ func TestCaptures(t *testing.T) {
 		{"session", []string{"session", "--tracks", "-T", "json"}, 30},
 	} {
 		t.Run(of.schema, func(t *testing.T) {
+			t.Parallel()
 			s := compile(t, of.schema)
-			lines := 0
-			for _, path := range captures(t) {
-				lines += check(t, s, run(t, append(of.args, path)...))
-			}
-			if lines < of.least {
-				t.Errorf("only %d lines", lines)
+			var lines atomic.Int64
+			t.Run("all", func(t *testing.T) { // ends with the last of the captures
+				for _, path := range captures(t) {
+					t.Run(filepath.Base(path), func(t *testing.T) {
+						t.Parallel()
+						lines.Add(int64(check(t, s, run(t, append(slices.Clone(of.args), path)...))))
+					})
+				}
+			})
+			if n := lines.Load(); n < of.least {
+				t.Errorf("only %d lines", n)
 			}
 		})
 	}
 }
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	s := compile(t, "diff")
 	path := func(name string) string { return filepath.Join(root, "fixtures", name) }
 	for _, two := range [][2]string{
@@ -156,6 +165,7 @@ func TestDiff(t *testing.T) {
 
 // Messages of the fixtures, alone and cut short at every byte.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	samples, err := filepath.Glob(filepath.Join(root, "fixtures/messages/*.hex"))
 	if err != nil || len(samples) < 80 {
 		t.Fatalf("%d samples, %v", len(samples), err)
@@ -183,6 +193,7 @@ func TestMessages(t *testing.T) {
 // A capture of the published packets of the stock game breaks no rule but that
 // its ship updates were given numbers to be put into datagrams.
 func TestConform(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"stock_replay.pcap", "join_flow.pcap", "networked_battle.pcap"} {
 		if n := check(t, compile(t, "conform"), run(t, "conform", "--read", filepath.Join("../../../fixtures/captures", name), "-T", "json")); n != 1 {
 			t.Errorf("%s: %d lines", name, n)
@@ -191,6 +202,7 @@ func TestConform(t *testing.T) {
 }
 
 func TestOthers(t *testing.T) {
+	t.Parallel()
 	if n := check(t, compile(t, "conform-list"), run(t, "conform", "--list", "-T", "json")); n < 120 {
 		t.Errorf("conform --list wrote %d lines", n)
 	}
@@ -284,6 +296,7 @@ func fetch(t *testing.T, page, accept, text string) (got []byte) {
 // What api/live answers, and each of its events, is as its schema says, for the owner
 // and for spectators.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	s := compile(t, "api-live")
 	documents, streams := live(t)
 	for _, d := range documents {
