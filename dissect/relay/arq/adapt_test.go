@@ -421,3 +421,42 @@ func TestKeepaliveIsExact(t *testing.T) {
 		t.Error("no keepalive after five seconds")
 	}
 }
+
+// A side that has room for no more early messages acknowledges nothing until the
+// oldest one arrives. So that one is sent at least every two seconds, before all others,
+// although little is sent to a side that acknowledges nothing.
+func TestOldestFirst(t *testing.T) {
+	l, began, oldest := measured(t, 40*time.Millisecond)
+	other := New(0xFF, Limits{Held: 100})
+	other.in[data].expected = oldest
+	const messages, lost = 700, 14 * time.Second // until then, all transmissions of the oldest one are lost
+	delivered := 0
+	var last time.Duration // when the oldest one was last sent
+	for since := time.Duration(0); since < 20*time.Second; since += 10 * time.Millisecond {
+		now := began.Add(since)
+		if n := int(since / (10 * time.Millisecond)); n < messages {
+			say(t, l, now, fmt.Sprintf("%0100d", n))
+		}
+		for d, ok := l.Datagram(now, nil); ok; d, ok = l.Datagram(now, nil) {
+			for i, m := range split(t, d) {
+				if m.Type == transport.Standard && m.Seq == oldest {
+					if since-last >= 2*time.Second || i > 0 {
+						t.Errorf("after %v, the oldest message is sent after %d others, %v after the last time", since, i, since-last)
+					}
+					if last = since; since < lost {
+						continue
+					}
+				}
+				other.Receive(now, &m, func(*Message) { delivered++ })
+			}
+		}
+		for d, ok := other.Datagram(now, nil); ok; d, ok = other.Datagram(now, nil) {
+			for _, m := range split(t, d) {
+				l.Receive(now, &m, nil)
+			}
+		}
+	}
+	if last < lost || last > lost+time.Second || delivered != messages {
+		t.Errorf("the oldest message was last sent after %v; %d messages are delivered", last, delivered)
+	}
+}

@@ -46,7 +46,7 @@ const AllWaits = (FirstInterval + LongestWait) * (LongestWait / IntervalStep) / 
 // Timers of an endpoint that adapts.
 const (
 	shortestWait = 100 * time.Millisecond // shortest wait for an acknowledgement, even if the other side is close
-	blockingWait = time.Second            // longest wait of a message for which many others wait
+	blockingWait = time.Second            // longest wait of the oldest message if many others wait for it
 	blocked      = 16                     // how many are many
 	evenWaits    = 2                      // number of retransmissions with the same wait. Later waits double.
 	burstBytes   = 8 << 10                // bytes of retransmissions sent at once
@@ -178,8 +178,9 @@ type Endpoint struct {
 	alone    fifo // not sent yet, at most one per datagram
 	queued   uint64
 	unacked  map[uint32]*outgoing
-	due      dueHeap // the unacknowledged messages, in the order in which they are due
-	bytes    int     // length of the bodies of all these
+	due      dueHeap  // the unacknowledged messages, in the order in which they are due
+	ordered  byNumber // the game messages among these, in the order in which they are delivered
+	bytes    int      // length of the bodies of all these
 	spare    *outgoing
 	progress time.Duration // time of the last acknowledgement, or when the first waiting message was sent
 	answers  bool          // the other side has acknowledged a control message
@@ -222,7 +223,7 @@ type outgoing struct {
 	priority     bool
 	fragment     bool
 
-	next *outgoing // next one in a fifo or among the spare ones
+	prev, next *outgoing // neighbours in byNumber. next is also the next one in a fifo or among the spare ones.
 }
 
 func (o *outgoing) header() transport.Header {
@@ -409,6 +410,7 @@ func (e *Endpoint) free(o *outgoing) {
 // forget removes a message that was sent.
 func (e *Endpoint) forget(o *outgoing) {
 	e.due.remove(o)
+	e.ordered.remove(o)
 	delete(e.unacked, o.key())
 	e.window.flight -= o.cost()
 	e.free(o)
@@ -524,8 +526,8 @@ func (e *Endpoint) retransmit(now time.Duration, b *builder) {
 		}
 	}()
 	for len(e.due) > 0 {
-		o := e.due[0]
-		if o.due > now {
+		o, due := e.nextDue(now)
+		if due > now {
 			return
 		}
 		if e.hopeless(now, o) {
@@ -577,9 +579,6 @@ func (e *Endpoint) interval(o *outgoing) time.Duration {
 		o.interval = e.timeout()
 	case e.adapt:
 		o.interval = min(2*o.interval, LongestWait)
-		if o.interval > blockingWait && e.blocks(o) {
-			o.interval = blockingWait
-		}
 	case o.interval == 0:
 		o.interval = FirstInterval
 	case !fixed:
@@ -590,19 +589,17 @@ func (e *Endpoint) interval(o *outgoing) time.Duration {
 	return o.interval
 }
 
-// blocks reports whether a message is the oldest of many that are not
-// acknowledged. The other side keeps those after it, and has no room for more
-// than some seconds of them.
-func (e *Endpoint) blocks(o *outgoing) bool {
-	if classOf(o.typ) != data || len(e.due) <= blocked {
-		return false
-	}
-	for _, other := range e.due {
-		if classOf(other.typ) == data && int16(other.seq-o.seq) < 0 {
-			return false
+// nextDue returns the unacknowledged message that is sent next, and when it is
+// due. That is the oldest one as soon as it is due: the other side cannot
+// deliver those after it, and soon has no room for more of them.
+func (e *Endpoint) nextDue(now time.Duration) (o *outgoing, due time.Duration) {
+	o, due = e.due[0], e.due[0].due
+	if first := e.ordered.first; e.adapt && e.room == 0 && first != nil && len(e.due) > blocked {
+		if at := min(first.due, first.last+blockingWait); at <= max(now, due) {
+			return first, at
 		}
 	}
-	return true
+	return o, due
 }
 
 // timeout returns the time after which an acknowledgement is overdue.
@@ -663,10 +660,18 @@ func (e *Endpoint) sendFirst(now time.Duration, b *builder) {
 		}
 		o.first, o.last, o.tries = now, now, 1
 		o.due = now + e.interval(o)
-		e.unacked[o.key()] = o
-		e.due.push(o)
-		e.window.flight += o.cost()
+		e.wait(o)
 	}
+}
+
+// wait adds a message that was sent to those that wait for an acknowledgement.
+func (e *Endpoint) wait(o *outgoing) {
+	e.unacked[o.key()] = o
+	e.due.push(o)
+	if classOf(o.typ) == data {
+		e.ordered.insert(o)
+	}
+	e.window.flight += o.cost()
 }
 
 // Next returns when Datagram may have something to send, or the zero time for
@@ -684,7 +689,7 @@ func (e *Endpoint) Next() time.Time {
 		}
 	}
 	if len(e.due) > 0 {
-		due := e.due[0].due
+		_, due := e.nextDue(0)
 		if most, pause := e.burstLimits(due); e.adapt && e.burstSize >= most {
 			due = max(due, e.burst+pause)
 		}

@@ -29,6 +29,46 @@ func (q *fifo) pop() *outgoing {
 	return o
 }
 
+// A byNumber lists the game messages that wait for an acknowledgement, in the
+// order in which the other side delivers them. They are sent almost in this
+// order, so a new one belongs at or close to the end.
+type byNumber struct{ first, last *outgoing }
+
+func (l *byNumber) insert(o *outgoing) {
+	after := l.last
+	for after != nil && (int16(after.seq-o.seq) > 0 || after.seq == o.seq && after.index > o.index) {
+		after = after.prev
+	}
+	if o.prev = after; after == nil {
+		o.next, l.first = l.first, o
+	} else {
+		o.next, after.next = after.next, o
+	}
+	if o.next == nil {
+		l.last = o
+	} else {
+		o.next.prev = o
+	}
+}
+
+// remove removes a message, if it is in the list.
+func (l *byNumber) remove(o *outgoing) {
+	switch {
+	case o.prev != nil:
+		o.prev.next = o.next
+	case l.first == o:
+		l.first = o.next
+	default:
+		return
+	}
+	if o.next != nil {
+		o.next.prev = o.prev
+	} else {
+		l.last = o.prev
+	}
+	o.prev, o.next = nil, nil
+}
+
 // A dueHeap has the messages that wait for an acknowledgement. The first one is
 // due first. Among messages due at the same time, the oldest comes first.
 type dueHeap []*outgoing

@@ -95,8 +95,8 @@ func (e *Endpoint) challengeRange() (from, size uint16) {
 		size = min(size, behindBy-behindAtLeast-min(next-o.seq, behindBy-behindAtLeast))
 		return true
 	}
-	for _, o := range e.due {
-		before(o)
+	if e.ordered.first != nil {
+		before(e.ordered.first)
 	}
 	for _, q := range [...]*fifo{&e.urgent, &e.plain, &e.alone} {
 		for o := q.first; o != nil && !before(o); o = o.next { // later ones have higher numbers

@@ -1,7 +1,6 @@
 package arq
 
 import (
-	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -86,7 +85,7 @@ func (e *Endpoint) Asks() bool { return e.asks }
 // acknowledgement. Control messages do not matter, since OpenBC's clients do
 // not acknowledge them.
 func (e *Endpoint) Ask(now time.Time) {
-	if e.waiting() > 0 || !e.asks || slices.ContainsFunc(e.due, func(o *outgoing) bool { return classOf(o.typ) == data }) {
+	if e.waiting() > 0 || !e.asks || e.ordered.first != nil {
 		return
 	}
 	o := e.asking
@@ -94,16 +93,14 @@ func (e *Endpoint) Ask(now time.Time) {
 	o.first, o.last, o.before, o.due = at, at, at, at
 	o.tries, o.interval = 1, 0
 	e.bytes += len(o.body)
-	e.window.flight += o.cost()
 	e.progress = at
-	e.unacked[o.key()] = &o
-	e.due.push(&o)
+	e.wait(&o)
 }
 
 // keep keeps a message for Ask when it is acknowledged.
 func (e *Endpoint) keep(o *outgoing) {
 	if classOf(o.typ) == data && !o.fragment && len(o.body) <= askable {
 		e.asking, e.asks = *o, true
-		e.asking.next = nil
+		e.asking.prev, e.asking.next = nil, nil
 	}
 }
