@@ -230,6 +230,9 @@ var attacks = []anAttack{
 	{"names", func(s *siege) func(int) { // 131 datagrams with 140 names each, once a second
 		all := s.intruders(2)
 		seq := map[*player]uint16{}
+		for _, p := range all {
+			p.silent = true // or what has no sign would not count against it
+		}
 		return func(tick int) {
 			if tick%100 != 0 {
 				return

@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
@@ -30,6 +31,9 @@ type forger struct {
 	right   int  // of them with the victim's id
 	when    int  // in the second, in hundredths, it attacks
 	unlucky bool // the first id of a sweep is never the right one
+	lucky   bool // it is always the right one
+	knows   bool // it uses only the right id
+	delay   time.Duration
 }
 
 // write sends a datagram in the victim's name.
@@ -39,7 +43,7 @@ func (f *forger) write(plain []byte) {
 	if plain[0] == f.victim.ID {
 		f.right++
 	}
-	f.inject(f.victim.addr, plain)
+	f.send(f.victim.addr, cipher.Encrypt(nil, plain), &relay.Trouble{Delay: f.delay})
 }
 
 // sweep sends a datagram for every id, in an order of its own.
@@ -47,6 +51,13 @@ func (f *forger) sweep(make func(id uint8) []byte) {
 	order := f.rand.Perm(125)
 	if last := len(order) - 1; f.unlucky && 2+order[0] == int(f.victim.ID) {
 		order[0], order[last] = order[last], order[0]
+	}
+	if right := int(f.victim.ID) - 2; f.lucky || f.knows {
+		i := slices.Index(order, right)
+		order[0], order[i] = order[i], order[0]
+	}
+	if f.knows {
+		order = order[:1]
 	}
 	for _, i := range order {
 		if id := uint8(2 + i); id != '\\' {
@@ -208,6 +219,35 @@ var forgeries = []aForgery{
 	})},
 }
 
+// moreLucky are attacks that are worth it only for those who know the id.
+var moreLucky = []aForgery{
+	{"a flood of ship updates", func(f *forger, tick int) {
+		for range 20 {
+			f.sweep(func(id uint8) []byte {
+				return fill(id, func(int) (transport.Header, []byte) {
+					return transport.Header{Type: transport.Standard}, append([]byte{byte(msg.OpStateUpdate)}, append(idBytes(f.victim.player), 0, 0, 0, 0, 0x80)...)
+				})
+			})
+		}
+	}},
+	{"a flood of names", func(f *forger, tick int) {
+		for range 20 {
+			f.sweep(func(id uint8) []byte {
+				return fill(id, func(n int) (transport.Header, []byte) {
+					return transport.Header{Type: transport.NameChange, Priority: true, Seq: controlNumber + uint16(n)}, []byte{id, 0, 0, 0, 0, byte(n), 1, 0, 0}
+				})
+			})
+		}
+	}},
+	{"a flood of lines", func(f *forger, tick int) {
+		for range 20 {
+			f.sweep(func(id uint8) []byte {
+				return fill(id, func(n int) (transport.Header, []byte) { return reliable(f.next() + uint16(n)), []byte{0xEE, byte(n)} })
+			})
+		}
+	}},
+}
+
 // Nobody who writes a player's address, but does not read its traffic, throws it
 // out, speaks for it, or silences it. A line comes back at once even if it is under way
 // when the attack begins, since it has a sign.
@@ -230,6 +270,49 @@ func TestForgeries(t *testing.T) {
 				}
 				t.Logf("%d datagrams (%d bytes), %d with the right id; echo %v, at worst %v; %d bytes to the victim, %d from it",
 					f.sent, f.bytes, f.right, mean, longest, s.to[f.victim.addr], s.from[f.victim.addr]-f.bytes)
+			})
+		}
+	}
+}
+
+// A stranger who guesses the id at once, and one who then stays with it, can't rename or throw out a player
+// whose game answers challenges, and loses none of its lines, although the network loses some datagrams:
+// what has a sign counts. A stranger whose first guess was right speaks for the player at most once.
+func TestLuckyForger(t *testing.T) {
+	for n, tt := range slices.Concat(forgeries, moreLucky) {
+		for _, knows := range []bool{false, true} {
+			if !knows && n >= len(forgeries) {
+				continue
+			}
+			t.Run(fmt.Sprint(tt.name, "/", knows), func(t *testing.T) {
+				t.Parallel()
+				s := besiege(t, 3, relay.Config{})
+				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond, Loss: 0.05}
+				for i, c := range s.chatters {
+					c.frames = 2 + (n+i)%4
+				}
+				f := &forger{siege: s, victim: s.chatters[1], when: 83 + n%8, lucky: true, knows: knows}
+				if n >= len(forgeries) { // it takes the room of others, which is shown by the time that lines take
+					s.trouble.Loss, f.delay = 0, step/2
+				}
+				forged := s.forgedLines()
+				s.events = nil
+				s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
+				s.advance(10*time.Second, nil)
+				s.unharmed()
+				for _, c := range s.chatters {
+					if name, ok := c.Known[f.victim.ID]; ok && name != f.victim.Name {
+						t.Errorf("%s was told that %s is called %q", c.Name, f.victim.Name, name)
+					}
+				}
+				if *forged > 3 { // one line, which three see
+					t.Errorf("%d forged lines were shown", *forged)
+				}
+				_, longest := s.echo()
+				if s.trouble.Loss == 0 && longest > 250*time.Millisecond {
+					t.Errorf("a line takes %v to come back", longest)
+				}
+				t.Logf("%s %v %d forged lines; at worst %v; %v", tt.name, knows, *forged, longest, s.events)
 			})
 		}
 	}
@@ -695,7 +778,7 @@ func TestForgedNeighbours(t *testing.T) {
 }
 
 // A player who says nothing for a while, and sends no more than a keepalive in five seconds, is not
-// thrown out by leaves for every id, not even if the first of them is the right one.
+// thrown out by leaves for every id, not even if the first of them is the right one, or all of them.
 func TestForgedLeaveOfIdle(t *testing.T) {
 	leaves := map[string]func(id uint8) []byte{
 		"leave":       forgedLeave,
@@ -703,23 +786,25 @@ func TestForgedLeaveOfIdle(t *testing.T) {
 	}
 	for name, leave := range leaves {
 		for _, openBC := range []bool{false, true} {
-			for _, first := range []bool{false, true} {
-				t.Run(fmt.Sprint(name, "/", openBC, "/", first), func(t *testing.T) {
+			for _, guess := range []string{"unlucky", "lucky", "knows"} {
+				if openBC && guess == "knows" { // its leaves count
+					continue
+				}
+				t.Run(fmt.Sprint(name, "/", openBC, "/", guess), func(t *testing.T) {
 					t.Parallel()
 					s := besiegeMixed(t, []bool{false, openBC, false}, relay.Config{})
 					s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
-					f := &forger{siege: s, victim: s.chatters[1]}
+					f := &forger{siege: s, victim: s.chatters[1], unlucky: guess == "unlucky", lucky: guess == "lucky", knows: guess == "knows"}
 					s.events = nil
 					s.advance(30*time.Second, nil)
 					for n := range 12 { // at other times since the last keepalive
-						if first {
-							f.write(leave(f.victim.ID))
-						}
 						f.sweep(leave)
 						s.advance(time.Duration(5300+130*n)*time.Millisecond, nil)
 					}
 					s.advance(time.Minute, nil)
-					s.told(f.victim)
+					if !f.knows {
+						s.told(f.victim)
+					}
 					s.chat(5*time.Second, nil)
 					s.unharmed()
 					s.undeceived()

@@ -126,6 +126,8 @@ type farewell struct {
 	at   time.Time // zero if there is none
 	wait time.Duration
 	asks time.Time // when to ask next whether the client is still there, zero for never
+
+	unsigned bool // it came without a sign from a client that answers challenges
 }
 
 // suspected reports whether the player's address is forged.
@@ -142,6 +144,16 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 	if !h.cfg.Public || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
 		return
 	}
+	f := h.alarm(p)
+	h.look(f, datagram)
+	f.ids[id/64%2] |= 1 << (id % 64)
+	if bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
+		h.tellForged(p, "wrong ids come from its address")
+	}
+}
+
+// alarm begins a minute of caution for a player's address.
+func (h *Host) alarm(p *peer) *forgery {
 	f := &p.forgery
 	if !h.suspected(p) {
 		before := f.ids
@@ -150,17 +162,31 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 		}
 		*f = forgery{began: h.now, ids: before}
 	}
-	h.look(f, datagram)
 	f.last = h.now
-	f.ids[id/64%2] |= 1 << (id % 64)
-	if !f.told && len(p.alias) > 0 && bits.OnesCount64(f.ids[0])+bits.OnesCount64(f.ids[1]) >= reportedIDs {
-		f.told = true
-		h.report(Forged, p, fmt.Sprintf("forged datagrams for %q: wrong ids come from its address", wire.WideText(p.alias)))
-	}
 	if h.mustSign(p) {
 		p.goodbye = farewell{} // it was sent without a proof
 	}
 	h.challenge(p)
+	return f
+}
+
+// tellForged reports once in a minute of caution that a player's address is
+// forged.
+func (h *Host) tellForged(p *peer, why string) {
+	if f := &p.forgery; !f.told && len(p.alias) > 0 {
+		f.told = true
+		h.report(Forged, p, fmt.Sprintf("forged datagrams for %q: %s", wire.WideText(p.alias), why))
+	}
+}
+
+// contradicted notes that a player has signed a message whose number others had
+// used: they have guessed its id.
+func (h *Host) contradicted(p *peer) {
+	f := h.alarm(p)
+	for i := range f.contested {
+		f.contested[i] = h.now
+	}
+	h.tellForged(p, "others have guessed its id, and may have spoken for it")
 }
 
 // challenge challenges a player if it is time for that, so that datagrams that
@@ -206,19 +232,30 @@ func (h *Host) mustSign(p *peer) bool {
 // player's id, because the sender may be an attacker.
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	f := &p.forgery
-	if p.link.Signed(h.now, plain) == arq.TrueSign {
-		f.signed, p.signs = h.now, true
+	signed := p.link.Signed(h.now, plain) == arq.TrueSign
+	if signed {
+		f.signed, p.signed = h.now, h.now
+		if p.goodbye.unsigned && h.now.Sub(p.goodbye.at) >= leaveLast {
+			p.goodbye = farewell{}
+		}
+	}
+	p.unsigned = !signed && p.trusted && h.now.Sub(p.signed) < signedFor
+	p.link.Unsigned(p.unsigned)
+	switch {
+	case signed:
 		return 0
+	case p.unsigned:
+		k = kindName // it is repeated, and nearly always gets a sign soon
 	}
 	if !h.guarded(p) {
-		return 0
+		return k
 	}
 	lasts, strict := contestedFor, h.mustSign(p)
 	switch {
 	case h.cfg.Proof:
 		return allKinds
 	case strict:
-		k, lasts = kindLeave, suspectFor
+		k, lasts = k|kindLeave, suspectFor
 	}
 	for i, at := range f.contested {
 		if h.now.Sub(at) < lasts {
@@ -349,20 +386,22 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	f := &p.goodbye
 	switch {
 	case f.at.IsZero():
-		f.m, f.at, f.wait = *m, h.now, p.usualSilence()
-		asked := (p.openBC() || suspected) && p.phase == Playing && p.link.Asks()
+		f.m, f.at, f.wait, f.unsigned = *m, h.now, p.usualSilence(), p.unsigned
+		asked := (p.openBC() || suspected || p.signed.IsZero()) && p.phase == Playing && p.link.Asks()
 		if asked {
 			f.asks = h.now.Add(leaveLast)
 		}
 		switch {
 		case suspected:
 			f.wait = max(f.wait, idleSilence)
+		case f.unsigned:
+			f.wait = max(f.wait, signedFor)
 		case asked:
-			f.wait = min(f.wait, leaveAsked)
+			f.wait = leaveAsked
 		}
 		f.m.Body = bytes.Clone(m.Body)
 		return true
-	case suspected || !f.asks.IsZero() || h.now.Sub(f.at) < leaveRepeated:
+	case suspected || p.unsigned || !f.asks.IsZero() || h.now.Sub(f.at) < leaveRepeated:
 		return true
 	}
 	*f = farewell{}
@@ -389,7 +428,7 @@ func (h *Host) present(p *peer) bool {
 	silence := p.usualSilence()
 	switch { // an attacker who guesses the id makes the usual one short
 	case p.phase != Playing || !h.suspected(p):
-	case p.signs:
+	case !p.signed.IsZero():
 		silence = signedSilence
 	default:
 		silence = idleSilence
@@ -443,6 +482,8 @@ func (f *farewell) due() (at time.Time) {
 func (h *Host) part(p *peer) {
 	m := p.goodbye.m
 	p.goodbye = farewell{}
+	p.unsigned = false
+	p.link.Unsigned(false)
 	p.link.Receive(h.now, &m, func(m *arq.Message) { h.deliver(p, m) })
 	p.awake = true
 }

@@ -40,6 +40,10 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		h.complain(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
 		return
 	}
+	if p.unsigned && spec != nil && spec.Reliable && !m.Reliable { // a number would show that it is forged
+		h.drop(DropForged)
+		return
+	}
 	var res decode.Result
 	switch op {
 	case msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpChecksumResponse, msg.OpRequestObject, msg.OpDestroyObject,

@@ -113,19 +113,22 @@ type peer struct {
 	// future number.
 	unasked bool
 	forgery forgery
-	signs   bool // it has answered a challenge
-	goodbye farewell
-	proved  bool  // it has used its id, so it receives at its address
-	trusted bool  // it has also got into the game, so it is sent messages without limit
-	assumed uint8 // id that it uses whatever id it was given, as OpenBC's test clients do, or 0
-	credit  credit
-	got     int // bytes that it was sent while it was not trusted
-	gave    int
-	awake   bool      // the link may have something to send
-	tried   time.Time // when the link last had nothing that could be sent
-	pause   time.Time // nothing is sent to it before this time: see rival
-	doomed  bool      // it is going to be removed
-	gone    bool
+	signed  time.Time // when it last answered a challenge
+	// Its current datagram has no sign, although nearly all of its datagrams have
+	// one.
+	unsigned bool
+	goodbye  farewell
+	proved   bool  // it has used its id, so it receives at its address
+	trusted  bool  // it has also got into the game, so it is sent messages without limit
+	assumed  uint8 // id that it uses whatever id it was given, as OpenBC's test clients do, or 0
+	credit   credit
+	got      int // bytes that it was sent while it was not trusted
+	gave     int
+	awake    bool      // the link may have something to send
+	tried    time.Time // when the link last had nothing that could be sent
+	pause    time.Time // nothing is sent to it before this time: see rival
+	doomed   bool      // it is going to be removed
+	gone     bool
 
 	link         *arq.Endpoint
 	born         time.Time
@@ -147,6 +150,7 @@ type peer struct {
 	bogus        int             // number of acknowledgements that are paid for
 	owed         int             // number of messages it was sent whose acknowledgements have not yet been added to its budget
 	budget       budget
+	doubtful     budget // for datagrams without a sign: see unsigned
 
 	objects []object
 	objectB int
@@ -257,7 +261,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 	}
 	var p *peer
 	if datagram[0] != transport.UnassignedPeer {
-		if p = h.speaker(from, datagram[0], datagram); p == nil || !h.datagramAllowed(p, len(datagram)) {
+		if p = h.speaker(from, datagram[0], datagram); p == nil {
 			return
 		}
 	}
@@ -266,7 +270,15 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		h.takeUnassigned(from, h.plain)
 		return
 	}
-	h.takeAll(p, h.plain, h.doubted(p, h.plain))
+	except := h.doubted(p, h.plain)
+	if !h.datagramAllowed(p, len(datagram)) {
+		return
+	}
+	before := p.link.Stats().Contradicted
+	h.takeAll(p, h.plain, except)
+	if p.link.Stats().Contradicted > before && !p.gone {
+		h.contradicted(p)
+	}
 }
 
 // takeUnassigned takes a deciphered datagram without an id.
@@ -444,7 +456,7 @@ func (h *Host) acknowledged(p *peer) {
 			}
 			h.bogus++
 		}
-		if !h.cfg.Captured && p.phase != Leaving && !h.suspected(p) && !p.budget.bogus.take(h.now, 1) {
+		if !h.cfg.Captured && p.phase != Leaving && !h.suspected(p) && !p.unsigned && !p.budget.bogus.take(h.now, 1) {
 			h.putOut(p, Kicked, transport.BootKicked, "it acknowledges messages that were never sent")
 		}
 	}
@@ -690,6 +702,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 			continue
 		}
 		p.budget.answer(h.now, p.link.Messages()-before)
+		p.doubtful.answer(h.now, p.link.Messages()-before)
 		p.gave += len(h.plain)
 		p.credit.left -= len(h.plain) - challengeBytes*(p.link.Stats().Challenged-challenged) // these end by themselves
 		h.wire = cipher.Encrypt(h.wire[:0], h.plain)
@@ -713,7 +726,7 @@ func (h *Host) queue(p *peer, m arq.Message) {
 		return
 	}
 	if h.cause != nil {
-		h.cause.budget.fanOut.charge(h.now, float64(len(m.Body)+envelope))
+		h.cause.purse().fanOut.charge(h.now, float64(len(m.Body)+envelope))
 	}
 	p.awake = true
 	var err error

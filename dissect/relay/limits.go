@@ -139,11 +139,20 @@ func (b *budget) answer(now time.Time, messages int) {
 	b.messages.earn(now, answerTimes*n)
 }
 
+// purse returns the budget for the client's current datagram. What comes without
+// a sign may be somebody else's, and does not use up the client's budget.
+func (p *peer) purse() *budget {
+	if p.unsigned {
+		return &p.doubtful
+	}
+	return &p.budget
+}
+
 // over counts a message dropped beyond the budget, and removes a client that
 // goes on.
 func (h *Host) over(p *peer, why Drop) {
 	h.drop(why)
-	if h.cfg.Captured || h.suspected(p) { // the traffic may not be the client's
+	if h.cfg.Captured || h.suspected(p) || p.unsigned { // the traffic may not be the client's
 		return
 	}
 	h.complain(Limited, p, "it sends more "+why.traffic()+" than allowed; the excess is dropped")
@@ -179,9 +188,9 @@ func (h *Host) datagramAllowed(p *peer, size int) bool {
 	switch {
 	case h.cfg.Captured:
 		return true
-	case !p.budget.datagrams.take(h.now, 1):
+	case !p.purse().datagrams.take(h.now, 1):
 		h.over(p, DropDatagrams)
-	case !p.budget.bytes.take(h.now, float64(size)):
+	case !p.purse().bytes.take(h.now, float64(size)):
 		h.over(p, DropBytes)
 	default:
 		return true
@@ -206,7 +215,7 @@ func (h *Host) messageAllowed(p *peer, m *transport.Message) bool {
 // within takes a transport message from the budget of its sender. If the budget
 // is too low, within returns the reason to drop the message.
 func (h *Host) within(p *peer, m *transport.Message) (lacks Drop, ok bool) {
-	b := &p.budget
+	b := p.purse()
 	if !b.messages.take(h.now, 1) {
 		return DropMessages, false
 	}

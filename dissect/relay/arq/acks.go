@@ -63,12 +63,14 @@ type acks struct {
 	spare *ack            // unused ones
 }
 
-// put adds an acknowledgement, or restarts one that is still being repeated.
-// Beyond the limit, it drops the one that has been sent most often.
-func (s *acks) put(h transport.Header, due time.Duration, limit int) {
+// put adds an acknowledgement that counts as sent some times, or restarts one
+// that is still being repeated. Beyond the limit, it drops the one that has been
+// sent most often.
+func (s *acks) put(h transport.Header, due time.Duration, limit, times int) {
 	key := ackKey(&h)
 	a := s.by[key]
 	if a != nil {
+		times = min(times, a.times)
 		a.leave()
 	} else {
 		if len(s.by) >= limit {
@@ -82,7 +84,7 @@ func (s *acks) put(h transport.Header, due time.Duration, limit int) {
 		s.spare = nil
 		s.by[key] = a
 	}
-	a.header, a.times, a.due = h, 0, due
+	a.header, a.times, a.due = h, times, due
 	s.fresh.add(a)
 }
 

@@ -128,6 +128,7 @@ type Stats struct {
 	Again         int // acknowledgements of messages that had been acknowledged before
 	Bogus         int // acknowledgements of messages never sent
 	Challenged    int // messages that were challenges
+	Contradicted  int // signed messages with the number of another one that came without a sign
 
 	// The current state:
 	RTT          time.Duration // smoothed round trip, 0 before the first measurement
@@ -199,6 +200,7 @@ type Endpoint struct {
 	asking outgoing // the last message that was acknowledged
 	asks   bool     // whether asking is set
 	signs  *signs   // nil until the first challenge
+	claims claims
 	stats  Stats
 
 	delivered Message // message that is being delivered
@@ -222,6 +224,7 @@ type outgoing struct {
 	reliable     bool
 	priority     bool
 	fragment     bool
+	postponed    bool // it was acknowledged without a sign
 
 	prev, next *outgoing // neighbours in byNumber. next is also the next one in a fifo or among the spare ones.
 }

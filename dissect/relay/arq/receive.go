@@ -12,6 +12,7 @@ import (
 type inbox struct {
 	expected uint16
 	early    map[uint16]*early
+	claimed  int // how many of the last numbers were used by messages without a sign
 }
 
 // An early is a message that waits for messages before it or for missing
@@ -149,6 +150,14 @@ func (e *Endpoint) remove(now time.Duration, h *transport.Header, class, tries i
 	if found == nil || found.tries < tries {
 		return false
 	}
+	if e.claims.unsigned { // it comes again with a sign
+		if !found.postponed {
+			found.postponed = true
+			found.due = max(found.due, now+signWait)
+			e.due.fix(found)
+		}
+		return true
+	}
 	if class == control {
 		e.answers = true
 	}
@@ -182,6 +191,9 @@ func (e *Endpoint) reliable(now time.Duration, m *transport.Message, deliver fun
 	in := &e.in[classOf(m.Type)]
 	switch e.classify(in, m.Seq) {
 	case transport.ActionSeen:
+		if e.contradicts(now, in, m, deliver) {
+			return
+		}
 		e.stats.Duplicates++
 		e.ack(now, &m.Header)
 		return
@@ -197,19 +209,32 @@ func (e *Endpoint) reliable(now time.Duration, m *transport.Message, deliver fun
 		return
 	case transport.ActionAccept:
 	}
-	if m.Seq == in.expected && !m.Fragment && in.early[m.Seq] == nil {
+	switch first := m.Seq == in.expected && !m.Fragment && in.early[m.Seq] == nil; {
+	case e.claims.unsigned && (!first || !e.claim(now, in, m)):
+		e.stats.Refused++
+		return
+	case first:
+		if !e.claims.unsigned {
+			in.claimed = 0
+		}
 		e.ack(now, &m.Header)
 		e.advance(in)
 		e.deliver(&m.Header, m.Body, deliver)
-	} else if !e.hold(now, in, m) {
+	case !e.hold(now, in, m):
 		return
 	}
+	e.deliverHeld(in, deliver)
+}
+
+// deliverHeld delivers the messages that waited for the last one.
+func (e *Endpoint) deliverHeld(in *inbox, deliver func(*Message)) {
 	for {
 		held := in.early[in.expected]
 		if held == nil || !held.complete() {
 			return
 		}
 		delete(in.early, in.expected)
+		in.claimed = 0
 		e.advance(in)
 		e.heldB -= held.size()
 		body := held.body
@@ -316,5 +341,9 @@ func (e *Endpoint) ack(now time.Duration, h *transport.Header) {
 	if h.Type == transport.Connect {
 		now += connectAckWait // the game sends the accept first
 	}
-	e.acks.put(transport.AckOf(h), now, e.limits.Acks)
+	times := 0
+	if e.claims.unsigned { // repetitions could acknowledge what the other side has yet to send
+		times = acksAtMost - 1
+	}
+	e.acks.put(transport.AckOf(h), now, e.limits.Acks, times)
 }

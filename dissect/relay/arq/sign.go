@@ -1,6 +1,8 @@
 package arq
 
 import (
+	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -46,6 +48,93 @@ const (
 	FalseSign             // it acknowledges numbers that were never sent, so its sender guesses
 	TrueSign              // it acknowledges a challenge
 )
+
+// claims are the messages that were delivered although they came without a sign
+// from a side whose datagrams nearly always have one. A guess of somebody else
+// may have used the number of a message that the other side has yet to send.
+type claims struct {
+	unsigned bool // the messages that follow have no sign
+	list     []claim
+	next     int // index of the claim to be replaced
+}
+
+// A claim is a message that was delivered without a sign.
+type claim struct {
+	key uint32
+	sum uint64
+	at  time.Duration // 0 for none
+}
+
+// Limits of what comes without a sign.
+const (
+	signWait   = time.Second      // how long a message waits to be acknowledged with a sign. An acknowledgement comes every 2/3 s.
+	claimsMost = 128              // messages in a row without a sign. More are not accepted before one with a sign.
+	claimLife  = 10 * time.Minute // how long a claim is remembered. By then, a client that sends all it may has used all other numbers.
+)
+
+// Unsigned tells whether the messages that follow lack a sign that the other
+// side nearly always gives. Such messages are delivered in order, but not kept
+// if they come early or in fragments. If a message with a sign has the number
+// of one of them, but other bytes, it is delivered all the same.
+func (e *Endpoint) Unsigned(on bool) { e.claims.unsigned = on }
+
+// claim remembers a message without a sign that is about to be delivered. It
+// reports false if there are too many.
+func (e *Endpoint) claim(now time.Duration, in *inbox, m *transport.Message) bool {
+	if in.claimed == claimsMost {
+		return false
+	}
+	in.claimed++
+	c := claim{keyOf(classOf(m.Type), m.Seq, false, 0), sumOf(m), now}
+	if s := &e.claims; len(s.list) < claimsMost {
+		s.list = append(s.list, c)
+	} else {
+		s.list[s.next] = c
+		s.next = (s.next + 1) % claimsMost
+	}
+	return true
+}
+
+// sumOf returns a number for the bytes of a message.
+func sumOf(m *transport.Message) uint64 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte{byte(m.Type)}) // never fails
+	_, _ = hash.Write(m.Body)
+	return hash.Sum64()
+}
+
+// contradicts reports whether a message has the number, but not the bytes, of one
+// that was delivered without a sign. If it has a sign itself, it is delivered,
+// and the numbers that follow count as unused if only messages without a sign
+// used them.
+func (e *Endpoint) contradicts(now time.Duration, in *inbox, m *transport.Message, deliver func(*Message)) bool {
+	s := &e.claims
+	key := keyOf(classOf(m.Type), m.Seq, false, 0)
+	i := slices.IndexFunc(s.list, func(c claim) bool { return c.at != 0 && c.key == key && now-c.at < claimLife })
+	if i < 0 || !m.Fragment && s.list[i].sum == sumOf(m) {
+		return false
+	}
+	if s.unsigned {
+		return true // it is not acknowledged, so it comes again
+	}
+	e.stats.Contradicted++
+	s.list[i].at = 0
+	if n := in.expected - m.Seq; int(n) <= in.claimed {
+		for i := range s.list {
+			if c := &s.list[i]; c.key>>31 == key>>31 && uint16(c.key)-m.Seq < n {
+				c.at = 0
+			}
+		}
+		in.expected, in.claimed = m.Seq, 0
+		e.reliable(now, m, deliver)
+	} else if !m.Fragment {
+		e.ack(now, &m.Header)
+		e.deliver(&m.Header, m.Body, deliver)
+	} else {
+		return false
+	}
+	return true
+}
 
 // Challenge puts a challenge into the next datagram. The argument random is 32
 // unpredictable bits, and forged tells why the host asks: see [msg.Challenge].

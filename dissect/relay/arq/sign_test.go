@@ -2,6 +2,7 @@ package arq
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -193,6 +194,89 @@ func TestGuessedSigns(t *testing.T) {
 		}
 		if guesses > 0 {
 			t.Errorf("%d messages: %d of 10,000 guesses were right", used, guesses)
+		}
+	}
+}
+
+// Somebody who guesses the id uses the next three numbers of the other side. What
+// has a sign is delivered all the same, once and in order.
+func TestUnsigned(t *testing.T) {
+	l := New(1, Limits{})
+	deliver, got := collect()
+	receive := func(signed bool, messages ...*transport.Message) {
+		l.Unsigned(!signed)
+		for _, m := range messages {
+			l.Receive(start, m, deliver)
+		}
+	}
+	text := func(seq uint16, body string) *transport.Message { return reliable(transport.Standard, seq, body) }
+	receive(true, text(0, "a"), text(1, "b"))
+	receive(false, text(2, "x"), text(3, "y"), text(4, "z"))
+	piece := fragmentOf(0, 2, "piece")
+	piece.Seq = 5
+	receive(false, text(6, "early"), piece, text(2, "another"))
+	acked(t, l, start)
+	if s := l.Stats(); s.Held != 0 || s.Refused != 2 {
+		t.Errorf("%d messages are held, %d refused", s.Held, s.Refused)
+	}
+	receive(true, text(2, "c"), text(2, "c"), text(3, "d"))
+	receive(false, text(2, "x"), text(4, "z")) // the second one is in order again
+	receive(true, text(4, "e"), text(6, "g"), text(5, "f"), text(4, "e"))
+	want := []string{"a", "b", "x", "y", "z", "c", "d", "z", "e", "f", "g"}
+	if !slices.Equal(*got, want) || l.Stats().Contradicted != 2 {
+		t.Errorf("delivered %v, want %v; %d contradict others", *got, want, l.Stats().Contradicted)
+	}
+	// A number that was used long before is told from one that follows.
+	receive(false, text(7, "x"))
+	receive(true, text(8, "i"))
+	receive(true, text(7, "h"), text(9, "j"))
+	if want := append(want, "x", "i", "h", "j"); !slices.Equal(*got, want) {
+		t.Errorf("delivered %v, want %v", *got, want)
+	}
+	for n := range uint16(2 * claimsMost) {
+		receive(false, text(10+n, "x"))
+	}
+	if n := len(*got) - len(want) - 4; n != claimsMost {
+		t.Errorf("%d messages in a row without a sign are delivered, want %d", n, claimsMost)
+	}
+	receive(true, text(10, "k"), text(11, "l"))
+	if last := (*got)[len(*got)-2:]; !slices.Equal(last, []string{"k", "l"}) {
+		t.Errorf("then %v", last)
+	}
+}
+
+// What somebody without a sign acknowledges is sent again after a second, unless
+// the other side acknowledges it as well. Numbers that somebody without a sign used are
+// acknowledged once, so that this doesn't acknowledge what the other side sends later.
+func TestUnsignedAcknowledgements(t *testing.T) {
+	for _, confirmed := range []bool{false, true} {
+		l, now, seq := measured(t, 40*time.Millisecond)
+		say(t, l, now, "x")
+		sendAll(t, l, now)
+		for _, wait := range []time.Duration{10, 50, 500, 900} {
+			l.Unsigned(true)
+			l.Receive(now.Add(wait*time.Millisecond), acknowledgement(seq, 0), nil)
+		}
+		if confirmed {
+			l.Unsigned(false)
+			l.Receive(now.Add(time.Second), acknowledgement(seq, 0), nil)
+		}
+		again, _ := sendAll(t, l, now.Add(1005*time.Millisecond))
+		last, _ := sendAll(t, l, now.Add(1015*time.Millisecond))
+		if want := !confirmed; len(again) > 0 || len(last) > 0 != want || l.Idle() != confirmed {
+			t.Errorf("confirmed %v: sent again %v, %v; idle: %v", confirmed, again, last, l.Idle())
+		}
+	}
+	for _, unsigned := range []bool{false, true} {
+		l := New(1, Limits{})
+		l.Unsigned(unsigned)
+		l.Receive(start, reliable(transport.Standard, 0, "x"), func(*Message) {})
+		n := 0
+		for s := range 4 {
+			n += len(acked(t, l, after(float64(s))))
+		}
+		if want := map[bool]int{false: acksAlone, true: 1}[unsigned]; n != want {
+			t.Errorf("unsigned %v: acknowledged %d times, want %d", unsigned, n, want)
 		}
 	}
 }
