@@ -83,18 +83,20 @@ web: licence-texts ## the page that reads captures in the browser, as a static s
 	GOOS=js GOARCH=wasm CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o "$$dir/bcdissect.wasm" ./cmd/web && \
 	$(GO) run ./cmd/web/site -wasm "$$dir/bcdissect.wasm" -support "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" -licences dist/licences.txt -out dist/web -zip cmd/internal/site/site.zip
 
-# Many tests wait, so that more than one for each processor may run at a time. Fewer
-# garbage collections save a tenth of the processor time.
-test system: export GOGC := $(or $(GOGC),400)
+# Many tests wait, so that more than one for each processor may run at a time, and
+# one package more than there are processors. Fewer garbage collections save a tenth
+# of the processor time.
+test system race: export GOGC := $(or $(GOGC),400)
+SIDE_BY_SIDE = -p $(or $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))),3) -parallel 8
 test: ## the tests: a minute, and one more for the first build
-	$(GO) test -parallel 8 $(TESTFLAGS) -timeout 30m ./...
+	$(GO) test $(SIDE_BY_SIDE) $(TESTFLAGS) -timeout 30m ./...
 
 # "make test" leaves out tests that call fixtures.System, and parts of those that
 # call fixtures.More.
 system every-test: export BCDISSECT_SYSTEM = 1
 system every-test: TESTFLAGS = -count=1
 system: ## the tests that need other programs, a terminal, a network namespace or time
-	$(GO) test -parallel 8 $(TESTFLAGS) -timeout 30m $(SYSTEM)
+	$(GO) test $(SIDE_BY_SIDE) $(TESTFLAGS) -timeout 30m $(SYSTEM)
 
 every-test: test ## the tests of test and system, each once
 
@@ -198,7 +200,7 @@ arm64: ## the tests of the cipher on 64-bit ARM, emulated elsewhere
 # told otherwise, and the tests run hundreds.
 race: ## the tests of CONCURRENT in random order under the race detector
 	@if CGO_ENABLED=1 $(GO) build -race -o /dev/null runtime/cgo 2>/dev/null; then \
-		set -x; CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -shuffle=on -timeout 30m $(CONCURRENT); \
+		set -x; CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test $(SIDE_BY_SIDE) -race -shuffle=on -timeout 30m $(CONCURRENT); \
 	else \
 		echo "make: NO RACE DETECTOR: it needs a 64-bit system that Go supports and a C compiler ('go env CC' says $$($(GO) env CC))" >&2; \
 		set -x; CGO_ENABLED=0 $(GO) test -shuffle=on -timeout 30m $(CONCURRENT); \

@@ -114,13 +114,23 @@ func (d *desktop) open(row int) (console string) {
 		at := img.Bounds().Min
 		return dark(img, image.Rect(left, row-high, right, row+high).Add(at)) > 0 && time.Since(since) > time.Second/2
 	})
-	for range 2 { // the folder may miss a click while a console closes
+	for tries := 0; tries == 0 || tries < 3 && !runs("bcdissect.exe"); tries++ { // the folder may miss a click while a console closes
 		d.run("xdotool", "windowfocus", folder, "mousemove", "--window", folder, "200", strconv.Itoa(row), "click", "--repeat", "2", "--delay", "80", "1", "mousemove", "1000", "700")
 		if id, there := d.appears(consoleTitle, true, 20*time.Second); there {
 			return id
 		}
 	}
 	return d.window(consoleTitle, true)
+}
+
+// runs reports whether a process has a name: on a busy machine, a program may have
+// started long before its window appears.
+func runs(name string) bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/comm")
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.TrimSpace(string(text)) == name
+	})
 }
 
 // close leaves the page, which would say that the program has ended, and presses Ctrl-C in
