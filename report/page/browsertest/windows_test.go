@@ -3,6 +3,7 @@ package browsertest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
@@ -329,6 +330,62 @@ func TestWindowsDrops(t *testing.T) {
 	p = d.visitPage(b, atHome)
 	p.complains(isText, isFolder)
 	d.close(p, console)
+}
+
+// TestWindowsClosed closes the program's window while a game is recorded. Wine sends the
+// program no signal, as Windows does, but ends it. The recording has what came up to a
+// second before, and home shows it when it is started again.
+func TestWindowsClosed(t *testing.T) {
+	exe := os.Getenv("BCDISSECT_EXE")
+	if exe == "" {
+		t.Skip("BCDISSECT_EXE does not name the program for Windows: \"make windows\" runs this")
+	}
+	b := newStandIn(t, "browser")
+	d := newHomeDesktop(t, exe, b)
+	console := d.open(programRow)
+	p := d.visitPage(b, atHome)
+	p.record(game(t))
+	folder := eval[string](p.tab, `document.querySelector("footer bdi").textContent`)
+	seen := eval[int](p.tab, `+document.querySelectorAll(".facts dd")[2].textContent.replace(/\D/g, "")`)
+	files, err := filepath.Glob(filepath.Join(unixPath(folder), "*.pcapng"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the recordings are %q, %v", files, err)
+	}
+	p.do(chromedp.Navigate("about:blank")) // the page would say that the program has ended
+	for deadline := time.Now().Add(patience); recordedIn(t, files[0]) < seen; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d datagrams are recorded, not %d", recordedIn(t, files[0]), seen)
+		}
+	}
+	d.run("wine", "taskkill", "/im", "conhost.exe") // asks its window to close, as its X does
+	d.window(consoleTitle, false)
+	for deadline := time.Now().Add(patience); runs("bcdissect.exe") && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	}
+	if n := recordedIn(t, files[0]); n < seen {
+		t.Errorf("%d datagrams are recorded, not %d", n, seen)
+	}
+
+	console = d.open(programRow)
+	p = d.visitPage(b, atHome)
+	p.press(".list [data-key^='w ']", shown)
+	p.watched()
+	d.close(p, console)
+}
+
+// recordedIn returns the number of datagrams of the game in a recording, which may grow.
+func recordedIn(t *testing.T, file string) (n int) {
+	t.Helper()
+	var got struct {
+		Datagrams struct {
+			Game    int `json:"game"`
+			GameSpy int `json:"gamespy"`
+		} `json:"datagrams"`
+	}
+	out, _ := exec.Command(binary(), "stats", "-T", "json", file).Output() // it complains of a last block that is not whole
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	return got.Datagrams.Game + got.Datagrams.GameSpy
 }
 
 // complains checks the sentences on the page about what could not be opened.

@@ -2,7 +2,7 @@
 // windows" runs it. Its arguments are the arguments of "go test". An argument
 // -- begins the arguments of another "go test". The following flags come first.
 // With -home it double-clicks the program on a desktop, and records and opens
-// matches on its page, with -drops it drops files on the program. With -engine it tests the engine for Wireshark as a DLL,
+// matches on its page, with -drops it drops files on the program and closes its window. With -engine it tests the engine for Wireshark as a DLL,
 // and with -installer it tests the installer.
 //
 // Wine 8, the newest version in Debian 12, lacks three functions that Go 1.26
@@ -209,9 +209,9 @@ func tryHome(env []string, program string) error {
 	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_EXE="+program), "TestWindowsHome", "home opens, records and shows a match")
 }
 
-// tryDrops runs the test that drops files on the program.
+// tryDrops runs the tests that drop files on the program, and that close its window.
 func tryDrops(env []string, program string) error {
-	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_EXE="+program), "TestWindowsDrops", "the program opens what is dropped on it")
+	return onDesktop(append(env[:len(env):len(env)], "BCDISSECT_EXE="+program), "TestWindows(Drops|Closed)", "the program opens what is dropped on it, and its window may be closed")
 }
 
 // onDesktop runs a test that double-clicks in wine's Explorer and opens pages in
