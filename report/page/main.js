@@ -26,6 +26,9 @@ app.play = (on) => {
   app.linkLater();
 };
 
+// end is called when play has come to the end of the match.
+app.end = () => app.play(false);
+
 // address is that of the moment, and of the ship that the replay follows.
 app.address = () => {
   const life = app.scene ? app.m.lives.findLastIndex((l) => l.player === app.scene.follow && l.player >= 0 && l.begin <= app.t) : -1;
@@ -65,7 +68,7 @@ function frame(now) {
   app.last = now;
   if (app.playing) {
     app.t += dt * app.speed;
-    if (app.t >= app.m.end) { app.t = app.m.end; app.play(false); }
+    if (app.t >= app.m.end) { app.t = app.m.end; app.end(); }
     app.dirty = true;
   }
   const moving = app.scene.aim(app.t, Math.min(dt, 0.1));

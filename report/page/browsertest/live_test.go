@@ -167,6 +167,14 @@ func TestLive(t *testing.T) {
 	if !eval[bool](live, short) {
 		t.Error("the page leaves the present at the beginning of a match")
 	}
+	// A match may end before the page has shown the next one that it knows of.
+	const next = `(() => { const forget = forgetFlights; forgetFlights = () => {};
+		live.matches.push({ ...app.m }); live.changed = true; play(true); app.t = app.m.end; frame(performance.now());
+		const goes = live.following && app.index === 1; live.matches.pop(); live.flights.length = 1; live.changed = true; catchUp();
+		forgetFlights = forget; return goes && live.following && app.index === 0; })()`
+	if !eval[bool](live, next) {
+		t.Error("the page stays at the end of a match when the next one begins")
+	}
 	over.until(`document.querySelectorAll("#kills .line").length > 0 && document.querySelectorAll("#chat .line").length > 0`)
 	// The past can be watched while the present goes on.
 	eval[chromedp.Void](live, `document.querySelector(".killtable .time").click()`)

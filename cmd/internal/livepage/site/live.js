@@ -313,6 +313,10 @@ app.play = (on) => {
   play(on);
 };
 
+// Whoever follows the present has come to the end of a match before the page knows of the next
+// one, or has shown it.
+app.end = () => { if (live.following) catchUp(); else app.play(false); };
+
 app.opens = debrief;
 
 // opened puts the way back to the present into a replay, and gets the flights of matches
