@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
@@ -74,6 +75,53 @@ func TestDebriefing(t *testing.T) {
 	p.until(plots + `.includes("Hull Ann – · Ben 50 %")`)
 	choose("ship-b", "0")
 	p.until(`!` + plots + `.includes("Range")`)
+}
+
+// TestDebriefingByKeyboard uses the debriefing without a mouse and as screen readers do, and
+// reads the colours of its text.
+func TestDebriefingByKeyboard(t *testing.T) {
+	p := open(t, debriefed(), "#t=12", 1280, 800)
+	focus := func(selector string, keys ...string) {
+		p.do(chromedp.Focus(chromedp.CSS(selector)))
+		for _, k := range keys {
+			p.do(chromedp.KeyEvent(k))
+		}
+	}
+	stops := p.stops()
+	for _, name := range []string{
+		"Player of the debriefing", "0:50.0 Ann destroys Ben’s Galaxy with torpedo", "First ship of the plots", "Second ship of the plots",
+		"Ships on the map", "Positions", "Shots", "Losses", "Result card (PNG)", "Copy address",
+	} {
+		if !strings.Contains(stops, "|"+name+"|") {
+			t.Errorf("the keyboard does not reach %q: %s", name, stops)
+		}
+	}
+	focus("#debrief-player", "B")
+	p.until(`document.querySelector("[aria-labelledby=debrief] caption").closest("table").tBodies[0].rows[0].cells[0].textContent === "pulse"`)
+	focus(".why summary", kb.Enter)
+	p.until(`document.querySelectorAll(".why table").length === 2`)
+	focus(".why td button", kb.Enter)
+	p.shows("what went first", 47.4, 47.6)
+	focus("#ship-b", "A")
+	p.until(`![...document.querySelectorAll(".plot h3")].some((e) => e.textContent.includes("Range"))`)
+	focus(".map .mark", kb.Enter)
+	p.shows("a cross on the map", 47.9, 48.1)
+	focus(".toggles button:last-child", " ")
+	p.until(`document.querySelectorAll(".map .mark").length === 0 && document.activeElement.ariaPressed === "false"`)
+	for _, s := range eval[[]string](p, structure) {
+		t.Error(s)
+	}
+	// A plot is a picture whose name has its numbers.
+	const named = `[...document.querySelectorAll(".plot [role=img]")].map((e) => e.ariaLabel).join("\n")`
+	for _, want := range []string{"Speed: Ann 4.0 units/s to 4.0 units/s", "Damage of Ann: done 800, taken 0"} {
+		if got := eval[string](p, named); !strings.Contains(got, want) {
+			t.Errorf("no picture is called %q:\n%s", want, got)
+		}
+	}
+	p.readable("the debriefing")
+	p.size(390, 844)
+	p.until(`innerWidth === 390`)
+	p.fits()
 }
 
 // TestShared makes the card and follows an address with a ship.
