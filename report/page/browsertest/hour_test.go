@@ -41,7 +41,7 @@ type rush struct {
 
 	mu    sync.Mutex
 	now   time.Time // of the game
-	asked time.Time // when the clock was last read
+	asked time.Time // when time last went on
 	heard time.Time // when the host last sent anything
 }
 
@@ -50,9 +50,17 @@ func newRush(host string) *rush {
 	return &rush{host: netip.MustParseAddrPort(host), began: now, now: now, asked: now, heard: now, sockets: map[netip.AddrPort]*net.UDPConn{}, incoming: make(chan relay.Arrival, 1<<14)}
 }
 
-// Now is slower where a busy machine lets this process or the host wait for a processor:
-// the bots take what is two seconds late, a quarter of a second at this speed, for lost.
 func (r *rush) Now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+// ticks has time go on. It is slower where a busy machine lets the bots or the host wait
+// for a processor: bots would send all that they are late with at once, more than the host
+// takes of a player, and they take for lost what is late by two seconds, a quarter of a
+// second at this speed.
+func (r *rush) ticks() {
 	const wait = 50 * time.Millisecond
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,15 +70,15 @@ func (r *rush) Now() time.Time {
 		step *= hurry
 	}
 	r.now, r.asked = r.now.Add(step), now
-	return r.now
 }
 
 // hears takes a datagram of the host.
 func (r *rush) hears(local netip.AddrPort, d []byte) {
 	r.mu.Lock()
+	a := relay.Arrival{At: r.now, From: r.host, To: local, Datagram: d}
 	r.heard = time.Now()
 	r.mu.Unlock()
-	r.incoming <- relay.Arrival{At: r.Now(), From: r.host, To: local, Datagram: d}
+	r.incoming <- a
 }
 
 func (r *rush) Host() netip.AddrPort { return r.host }
@@ -114,6 +122,8 @@ func (r *rush) Send(local netip.AddrPort, d []byte) error {
 }
 
 func (r *rush) Receive(until time.Time) (relay.Arrival, bool) {
+	r.ticks()
+	defer r.ticks()
 	t := time.NewTimer(until.Sub(r.Now()) / hurry)
 	defer t.Stop()
 	select {
