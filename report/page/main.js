@@ -410,16 +410,21 @@ function paint(theme) {
   if (app.scene) { app.scene.theme(); resize(); }
 }
 
+const titleOf = (m, i) => `Match ${i + 1}: ${m.map || 'unknown map'}, ${date(m.origin + m.begin * 1000)}, ${clock(m.end - m.begin, 0)}`;
+
+// listed is the list of all matches.
+const listed = (data) => evenings(data, (i) => { app.choose(i); scrollTo(0, 0); });
+
 // show fills an element with all matches of the data.
 function show(page, data) {
   app.data = data;
   app.scene = null;
   if (!data.matches.length) { page.append(h('h1', null, 'No match'), h('p', { class: 'soft' }, data.captures.length > 1 ? 'The captures hold no match.' : 'The capture holds no match.')); return; }
-  const pick = h('select', { id: 'pick', 'aria-label': 'Match', onchange: () => { open(+pick.value); } }, data.matches.map((m, i) => h('option', { value: i }, `Match ${i + 1}: ${m.map || 'unknown map'}, ${date(m.origin + m.begin * 1000)}, ${clock(m.end - m.begin, 0)}`)));
+  const pick = h('select', { id: 'pick', 'aria-label': 'Match', onchange: () => { open(+pick.value); } }, data.matches.map((m, i) => h('option', { value: i }, titleOf(m, i))));
   if (data.matches.length > 1) page.append(h('div', { class: 'pick' }, pick, h('button', { type: 'button', onclick: () => document.getElementById('matches').scrollIntoView() }, data.league ? 'All matches and the league' : 'All matches')));
   page.append(h('div', { id: 'match' }));
   app.choose = (i, t) => { pick.value = String(i); open(i, t); };
-  if (data.matches.length > 1) page.append(evenings(data, (i) => { app.choose(i); scrollTo(0, 0); }));
+  if (data.matches.length > 1) page.append(listed(data));
   if (data.league) page.append(league(data));
   page.append(h('footer', null, 'Times are minutes and seconds since the first frame of the capture; distances are game units. A value that the capture does not show is left out. Frames are those of Wireshark.'));
   const link = fromLink();

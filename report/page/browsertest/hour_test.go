@@ -428,6 +428,9 @@ func (h *hour) restarts(over *tab, restart func()) {
 	h.live.until(fmt.Sprintf(`app.index === 0 && %s === %v && live.flights[0].points > 0`, pageDeaths, old[0]))
 	h.live.do(chromedp.KeyEvent("l"))
 	h.live.until(anew)
+	// The list of matches has the length of the one that is played.
+	h.live.until(`(() => { const seconds = (text) => text.split(":").reduce((n, x) => 60 * n + +x, 0), pick = document.getElementById("pick"), row = document.querySelector("[aria-labelledby=matches] tbody tr:last-child");
+		const long = seconds(row.cells[3].textContent); return long > 10 && long > app.m.end - app.m.begin - 100 && pick.value === "1" && seconds(pick.selectedOptions[0].textContent.split(", ").at(-1)) === long; })()`)
 }
 
 func playHour(t *testing.T, length time.Duration, scripts []bots.Script) {

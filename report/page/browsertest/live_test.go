@@ -169,7 +169,7 @@ func TestLive(t *testing.T) {
 	}
 	// A match may end before the page has shown the next one that it knows of.
 	const next = `(() => { const forget = forgetFlights; forgetFlights = () => {};
-		live.matches.push({ ...app.m }); live.changed = true; play(true); app.t = app.m.end; frame(performance.now());
+		live.matches.push({ ...app.m }); live.flights.push(newFlights()); live.changed = true; play(true); app.t = app.m.end; frame(performance.now());
 		const goes = live.following && app.index === 1; live.matches.pop(); live.flights.length = 1; live.changed = true; catchUp();
 		forgetFlights = forget; return goes && live.following && app.index === 0; })()`
 	if !eval[bool](live, next) {
@@ -315,6 +315,10 @@ func (p *tab) overlay() {
 	}
 	for _, s := range eval[[]string](p, faults) {
 		p.t.Errorf("the overlay: %s", s)
+	}
+	// Players without names are called as on the page, but not by their addresses.
+	if got := eval[string](p, `[{ name: "Ann", id: 2 }, { id: 100, slot: 3 }, { slot: 0, address: "192.0.2.7:22101" }, { address: "192.0.2.7:22101" }].map(called).join()`); got != "Ann,player 100,slot 0,player #4" {
+		p.t.Errorf("the overlay calls players %s", got)
 	}
 	for _, picture := range []string{"#fff", "#000", "#7f7f7f"} {
 		eval[chromedp.Void](p, fmt.Sprintf(`document.body.style.background = %q`, picture))

@@ -181,12 +181,22 @@ function renew() {
   live.length.textContent = `of ${clock(m.end, live.following ? 0 : 1)}`;
   paintBar();
   const heavy = live.turn++ % live.every === 0 && !document.activeElement?.closest(heavies);
-  if (heavy) debrief(app.index);
+  if (heavy) { debrief(app.index); renewList(); }
   else m.whole = false;
   renewPanels(m);
   app.shown = 0;
   app.dirty = true;
   app.wake();
+}
+
+// renewList brings the list of matches and the choice among them to what is known now.
+function renewList() {
+  const pick = document.getElementById('pick'), old = document.querySelector('[aria-labelledby=matches]');
+  if (!pick || pick === document.activeElement) return;
+  pick.replaceChildren(...live.matches.map((m, i) => h('option', { value: i }, titleOf(m, i))));
+  pick.value = String(app.index);
+  const fresh = listed(app.data);
+  if (!old.isEqualNode(fresh)) swap(old, fresh);
 }
 
 // restart shows the last match, as a page that knows all of them would.

@@ -16,7 +16,15 @@ function e(tag, name, ...children) {
 }
 
 const colorOf = (m, i) => `k${(m.team_match ? m.players[i]?.team ?? 7 : i) % 8}`;
-const nameOf = (m, i) => e('bdi', i === undefined ? '' : colorOf(m, i), i === undefined ? 'nobody' : m.players[i]?.name || `player ${i + 1}`);
+
+// called is what the page calls a player, but for addresses, which no stream should show.
+function called(p, i) {
+  if (p?.name) return p.name;
+  if (p?.id) return `player ${p.id}`;
+  return p?.slot === undefined ? `player #${i + 1}` : `slot ${p.slot}`;
+}
+
+const nameOf = (m, i) => e('bdi', i === undefined ? '' : colorOf(m, i), i === undefined ? 'nobody' : called(m.players[i], i));
 const short = (text) => (text.length > 90 ? text.slice(0, 89) + '…' : text);
 
 function score(m) {
