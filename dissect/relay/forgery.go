@@ -23,8 +23,8 @@ import (
 // answered a challenge: see [arq.Endpoint.Challenge].
 const (
 	suspectFor     = time.Minute             // how long after the last wrong id the address is suspect
-	challengeEvery = 20 * time.Millisecond   // time between challenges, so short that hardly a datagram of the game leaves without an answer
-	challengeFast  = 10 * time.Millisecond   // the same while the address is suspect
+	challengeEvery = 22 * time.Millisecond   // time between challenges, so short that hardly a datagram of the game leaves without an answer. It doesn't divide a second, or all repetitions of a message could fall between two answers.
+	challengeFast  = 11 * time.Millisecond   // the same while the address is suspect
 	answersWithin  = 900 * time.Millisecond  // how long after the first wrong id a client has for an answer. By then the game has repeated messages, so a client without an answer may not support challenges.
 	challengeSlow  = time.Second             // time between challenges while the player sends nothing, or has answered none
 	fastFor        = 2 * time.Second         // how long to use challengeFast for a player who has not answered
@@ -128,6 +128,7 @@ type farewell struct {
 	asks time.Time // when to ask next whether the client is still there, zero for never
 
 	unsigned bool // it came without a sign from a client that answers challenges
+	certain  bool // it came with a sign
 }
 
 // suspected reports whether the player's address is forged.
@@ -232,17 +233,17 @@ func (h *Host) mustSign(p *peer) bool {
 // player's id, because the sender may be an attacker.
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	f := &p.forgery
-	signed := p.link.Signed(h.now, plain) == arq.TrueSign
-	if signed {
+	p.sign = p.link.Signed(h.now, plain) == arq.TrueSign
+	if p.sign {
 		f.signed, p.signed = h.now, h.now
 		if p.goodbye.unsigned && h.now.Sub(p.goodbye.at) >= leaveLast {
 			p.goodbye = farewell{}
 		}
 	}
-	p.unsigned = !signed && p.trusted && h.now.Sub(p.signed) < signedFor
+	p.unsigned = !p.sign && p.trusted && h.now.Sub(p.signed) < signedFor
 	p.link.Unsigned(p.unsigned)
 	switch {
-	case signed:
+	case p.sign:
 		return 0
 	case p.unsigned:
 		k = kindName // it is repeated, and nearly always gets a sign soon
@@ -385,6 +386,12 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 	}
 	f := &p.goodbye
 	switch {
+	case p.sign:
+		if !f.certain {
+			*f = farewell{m: *m, at: h.now, wait: leaveLast, certain: true}
+			f.m.Body = bytes.Clone(m.Body)
+		}
+		return true
 	case f.at.IsZero():
 		f.m, f.at, f.wait, f.unsigned = *m, h.now, p.usualSilence(), p.unsigned
 		asked := (p.openBC() || suspected || p.signed.IsZero()) && p.phase == Playing && p.link.Asks()
@@ -401,7 +408,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 		}
 		f.m.Body = bytes.Clone(m.Body)
 		return true
-	case suspected || p.unsigned || !f.asks.IsZero() || h.now.Sub(f.at) < leaveRepeated:
+	case suspected || p.unsigned || f.certain || !f.asks.IsZero() || h.now.Sub(f.at) < leaveRepeated:
 		return true
 	}
 	*f = farewell{}
@@ -453,7 +460,7 @@ func (h *Host) occupied(p *peer, datagram []byte) bool {
 // before, the leave was forged.
 func (h *Host) stays(p *peer) {
 	p.pace, p.active = h.now.Sub(p.active), h.now
-	if f := &p.goodbye; !f.at.IsZero() && h.now.Sub(f.at) >= leaveLast {
+	if f := &p.goodbye; !f.at.IsZero() && !f.certain && h.now.Sub(f.at) >= leaveLast {
 		*f = farewell{}
 	}
 }

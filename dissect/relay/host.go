@@ -114,6 +114,7 @@ type peer struct {
 	unasked bool
 	forgery forgery
 	signed  time.Time // when it last answered a challenge
+	sign    bool      // its current datagram has a sign
 	// Its current datagram has no sign, although nearly all of its datagrams have
 	// one.
 	unsigned bool

@@ -224,7 +224,6 @@ type outgoing struct {
 	reliable     bool
 	priority     bool
 	fragment     bool
-	postponed    bool // it was acknowledged without a sign
 
 	prev, next *outgoing // neighbours in byNumber. next is also the next one in a fifo or among the spare ones.
 }

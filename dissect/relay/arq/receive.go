@@ -150,14 +150,6 @@ func (e *Endpoint) remove(now time.Duration, h *transport.Header, class, tries i
 	if found == nil || found.tries < tries {
 		return false
 	}
-	if e.claims.unsigned { // it comes again with a sign
-		if !found.postponed {
-			found.postponed = true
-			found.due = max(found.due, now+signWait)
-			e.due.fix(found)
-		}
-		return true
-	}
 	if class == control {
 		e.answers = true
 	}

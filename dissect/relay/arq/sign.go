@@ -65,9 +65,8 @@ type claim struct {
 	at  time.Duration // 0 for none
 }
 
-// Limits of what comes without a sign.
+// Limits of claims.
 const (
-	signWait   = time.Second      // how long a message waits to be acknowledged with a sign. An acknowledgement comes every 2/3 s.
 	claimsMost = 128              // messages in a row without a sign. More are not accepted before one with a sign.
 	claimLife  = 10 * time.Minute // how long a claim is remembered. By then, a client that sends all it may has used all other numbers.
 )
