@@ -36,6 +36,7 @@ type Client struct {
 	asked     int       // number of ChecksumRequests to it
 	settled   bool      // it received its Settings
 	settledAt int       // frame of its Settings
+	passed    int       // frame of its answer to the last round of checksums
 	answered  int       // number of answered rounds of checksums
 	readyBy   int64     // a ClientReady with a lower number is late, since it was already made up
 	made      int       // number of answers that were made up because the capture lacks them
@@ -93,6 +94,9 @@ func (c *Client) bit() uint16 {
 // the client has used the id that it was given, or the host has acknowledged
 // one of its messages.
 func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.answers > 0 && c.taken.frame > 0 }
+
+// letIn reports whether the capture shows that the client came into the game.
+func (c *Client) letIn() bool { return c.Adopted || c.settled || c.playing }
 
 // guessed reports whether the capture has the client's connect but lacks the id
 // that the host gave it.

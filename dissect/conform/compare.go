@@ -75,6 +75,7 @@ type expect struct {
 	reliable bool
 	priority bool
 	replica  bool // the host creates an object because of the receiver's own message, in the state that the host knows
+	shifted  bool // other clients have other slots in the model than in the capture
 	done     bool
 }
 
@@ -125,7 +126,8 @@ const (
 	maxPlaces       = 3 << 17
 	maxInputs       = 1 << 13
 	maxDestinations = 2 * maxClients
-	sourcePlaces    = 4 // a client's message takes as much memory as this number of places
+	maxExplosions   = 256 // of one ship
+	sourcePlaces    = 4   // a client's message takes as much memory as this number of places
 )
 
 // A comparer compares the models' messages with the captured host's. It pairs
@@ -160,10 +162,11 @@ type comparer struct {
 	ended      bool                        // all messages have come
 	sayers     map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 	passed     [2][]element                // buffers that lookAcross reuses
+	explosions map[wire.ObjectID][]spot    // the host's messages about ships that explode
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
-	return &comparer{judge: judge, models: models, t: t, rep: rep, invariants: newInvariants(t.catalog), seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, blamed: map[blame]bool{}, work: work{allowed: stepsFirst}, changes: 1}
+	return &comparer{judge: judge, models: models, t: t, rep: rep, invariants: newInvariants(t.catalog), seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, work: work{allowed: stepsFirst}, changes: 1}
 }
 
 // A destination has the messages to one client.
@@ -317,6 +320,7 @@ func (c *comparer) expected(by model, s *sent) {
 		reliable: s.Reliable, priority: s.Priority, why: why,
 	}
 	x.replica = creates(c.specOf(&x)) && src.client == x.to
+	x.shifted = slices.ContainsFunc(s.ends, func(n *end) bool { return n != s.to && n.client.Slot >= 0 && n.slot >= 0 && n.client.Slot != n.slot })
 	x.key = c.keyOf(&x)
 	if d := c.departure(s); d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {
@@ -571,7 +575,7 @@ func (c *comparer) rematch(d *destination) {
 			b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
 			were[x] = b
 		}
-		if g.Number <= b.lo || g.Number >= b.hi {
+		if g.Number <= b.lo || g.Number >= b.hi || g.Frame < x.src.client.First {
 			return false
 		}
 		b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
@@ -627,6 +631,9 @@ type turn struct {
 // fits reports whether the message can be a copy of an expected one, given its
 // author's order of messages.
 func (t *turn) fits(x *expect) bool {
+	if t.g.Frame < x.src.client.First { // the client had not connected
+		return false
+	}
 	if t.g.Number < 0 || x.src.number < 0 || x.src.typ != transport.Standard || !x.copied() { // answers come at any time
 		return true
 	}

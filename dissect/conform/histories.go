@@ -21,6 +21,7 @@ import (
 // Reasons due to the network or the recording.
 const (
 	whyNotTaken = "the capture does not show that the host got the message"
+	whyNotLetIn = "the capture does not show that the host let the client into the game"
 	whyHole     = "the capture lacks a message of the host that can have been it"
 	whyOpen     = "the capture does not show what the host had sent the client before or after it"
 	whyInput    = "the capture lacks a message of a client that can have caused it"
@@ -123,6 +124,10 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLate
 	case s.foreign:
 		return whyForeign
+	case x.copied() && s.client != d.client && !d.client.letIn():
+		return whyNotLetIn
+	case c.dead(x):
+		return whyCrossed
 	case d.client.cut:
 		return whyCut
 	case !x.reliable && s.frame > min(s.client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
@@ -312,7 +317,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "", false // the host sends it back to its author
 	case counterpart == noCounterpart:
 		return "", false
-	case c.actsOnArrival() && (c.twice(g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
+	case c.actsOnArrival() && (c.twice(g) || c.answersAgain(d, g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
 		return whyDoubled, true
 	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g):
 		return whyCrossed, true
@@ -531,7 +536,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 		row.Matched++
 		return
 	}
-	if x.op == msg.OpSettings && c.crowded(d.client) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
+	if x.op == msg.OpSettings && (x.shifted || c.crowded(d.client)) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
 		c.excuse(x, whyCrossed)
 		c.incomparable(g, whyCrossed)
 		return

@@ -81,7 +81,9 @@ func (t *timeline) answers(e *Event) {
 		place = roundOf(m.Round)
 		t.answered(c, place)
 	}
-	c.answered = max(c.answered, place+1)
+	if c.answered = max(c.answered, place+1); place == len(rounds)-1 {
+		c.passed = e.Frame
+	}
 }
 
 // answered makes up the answers to the first n rounds that the capture lacks.

@@ -72,25 +72,34 @@ func (c *comparer) lookAcross(d, o *destination) {
 	})
 }
 
-// together returns the places of the last messages to two clients from when
-// the later of them entered the game.
-func (c *comparer) together(d, o *destination) (at align.Pair, ok bool) {
-	at = align.Pair{X: -1, Y: -1}
-	for _, s := range [...]*source{d.client.entry, o.client.entry} {
-		if s == nil || s.kind != Input {
-			return align.Pair{X: -1, Y: -1}, false
-		}
+// together returns the last places of the messages to two clients before both
+// were in the game. It also reports whether these are certain.
+func (c *comparer) together(d, o *destination) (at align.Pair, certain bool) {
+	late := d.client
+	if o.client.First > late.First {
+		late = o.client
+	}
+	if s := late.entry; s != nil && s.kind == Input && !(c.actsOnArrival() && s.twice()) { // otherwise the host may have acted on it twice
 		_, x, inD := s.spotAt(d, 1)
 		_, y, inO := s.spotAt(o, 1)
 		if inD && inO {
 			i, _ := d.line[1].index(x)
 			j, _ := o.line[1].index(y)
-			if i > at.X && j > at.Y {
-				at, ok = align.Pair{X: i, Y: j}, true
-			}
+			return align.Pair{X: i, Y: j}, true
 		}
 	}
-	return at, ok
+	return align.Pair{X: d.lastBefore(max(late.First, late.passed)), Y: o.lastBefore(max(late.First, late.passed))}, false
+}
+
+// lastBefore returns the last place of a message to a client that was recorded
+// before a frame, or -1.
+func (d *destination) lastBefore(frame int) int {
+	l := d.line[1]
+	i := len(l) - 1
+	for i >= 0 && int(l[i].frame) >= frame {
+		i--
+	}
+	return i
 }
 
 // passedOn appends the numbered messages to a client. Messages that the other

@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
@@ -98,6 +100,43 @@ func (c *comparer) actsOnArrival() bool { return c.t.sender == decode.OpenBC && 
 func (c *comparer) twice(g *got) bool {
 	s := c.own(g)
 	return s != nil && s.receipt != nil && s.receipt.twice && (s.client != g.Client || c.t.bodies.specOf(g.Event).Relay != decode.RelayForward)
+}
+
+// answersAgain reports whether the host may have acted once more on a message
+// that was retransmitted. It then repeats its announcements, and a client that
+// is ready again is told of all players.
+func (c *comparer) answersAgain(d *destination, g *got) bool {
+	l := d.line[1]
+	i, ok := l.index(g.Number)
+	again := func(k int) bool {
+		s := l[k].src
+		return s != nil && s.twice() && (l[k].key == g.key || l[k].op == g.Op && s.client == d.client && !l[k].copied)
+	}
+	return ok && g.standard() && (d.work.seek(i-1, -1, len(l), again) >= 0 || d.work.seek(i+1, 1, len(l), again) >= 0)
+}
+
+// dead reports whether a ship may have been gone when the host told a newcomer
+// of the ships. Others hear that a ship was destroyed together with later
+// messages, and the order of a leave and the newcomer's message is unknown.
+func (c *comparer) dead(x *expect) bool {
+	if x.copied() || !creates(c.specOf(x)) {
+		return false
+	}
+	o, ok := createdBy(c.t.bodies.game(x.body))
+	if !ok {
+		return false
+	}
+	slot, ok := o.id.Slot()
+	if ok && slices.ContainsFunc(c.t.order, func(o *Client) bool {
+		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.frame <= x.to.settledAt
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(c.explosions[o.id], func(p spot) bool {
+		l := p.to.line[1]
+		later := func(k int) bool { return l[k].src != nil && l[k].src.index > x.src.index }
+		return c.work.seek(atNumber(l, p.number)-1, -1, len(l), later) < 0
+	})
 }
 
 // refusal returns the rule by which an OpenBC host does not pass a message on
