@@ -36,7 +36,7 @@ type Client struct {
 	asked     int       // number of ChecksumRequests to it
 	settled   bool      // it received its Settings
 	settledAt int       // frame of its Settings
-	passed    int       // frame of its answer to the last round of checksums
+	passed    int       // frame of its answer to the last round of checksums, 0 if the Settings came without it
 	answered  int       // number of answered rounds of checksums
 	readyBy   int64     // a ClientReady with a lower number is late, since it was already made up
 	made      int       // number of answers that were made up because the capture lacks them

@@ -75,7 +75,6 @@ type expect struct {
 	reliable bool
 	priority bool
 	replica  bool // the host creates an object because of the receiver's own message, in the state that the host knows
-	shifted  bool // other clients have other slots in the model than in the capture
 	done     bool
 }
 
@@ -320,7 +319,6 @@ func (c *comparer) expected(by model, s *sent) {
 		reliable: s.Reliable, priority: s.Priority, why: why,
 	}
 	x.replica = creates(c.specOf(&x)) && src.client == x.to
-	x.shifted = slices.ContainsFunc(s.ends, func(n *end) bool { return n != s.to && n.client.Slot >= 0 && n.slot >= 0 && n.client.Slot != n.slot })
 	x.key = c.keyOf(&x)
 	if d := c.departure(s); d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {

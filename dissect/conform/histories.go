@@ -317,7 +317,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "", false // the host sends it back to its author
 	case counterpart == noCounterpart:
 		return "", false
-	case c.actsOnArrival() && (c.twice(g) || c.answersAgain(d, g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
+	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
 		return whyDoubled, true
 	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g):
 		return whyCrossed, true
@@ -536,7 +536,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 		row.Matched++
 		return
 	}
-	if x.op == msg.OpSettings && (x.shifted || c.crowded(d.client)) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
+	if x.op == msg.OpSettings && c.crowded(d.client) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
 		c.excuse(x, whyCrossed)
 		c.incomparable(g, whyCrossed)
 		return

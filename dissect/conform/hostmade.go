@@ -9,7 +9,10 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-const whySimulated = "the host's own simulation decides"
+const (
+	whySimulated = "the host's own simulation decides"
+	whyKick      = "the host decides about kicks"
+)
 
 // madeWhy are the reasons why hosts send messages unasked, by opcode.
 var madeWhy = [256]string{
@@ -26,6 +29,8 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	switch made := c.t.bodies.specOf(g.Event).Made; {
 	case !g.standard():
 		why = c.controlMade(d, g)
+	case c.t.sender == decode.OpenBC && g.Op == msg.OpUnused04: // BootPlayer
+		why = whyKick
 	case made == decode.MadeByState:
 		why = c.stateMade(g)
 	case made != decode.MadeByStock:
@@ -47,7 +52,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 func (c *comparer) controlMade(d *destination, g *got) string {
 	switch g.Type {
 	case transport.BootPlayer:
-		return "the host decides about kicks"
+		return whyKick
 	case transport.Disconnect:
 		if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok && (m.ID == transport.HostPeer || m.ID == d.client.Peer) {
 			return "the host ends the game"

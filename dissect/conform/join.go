@@ -81,7 +81,7 @@ func (t *timeline) answers(e *Event) {
 		place = roundOf(m.Round)
 		t.answered(c, place)
 	}
-	if c.answered = max(c.answered, place+1); place == len(rounds)-1 {
+	if c.answered = max(c.answered, place+1); place == len(rounds)-1 && !c.settled {
 		c.passed = e.Frame
 	}
 }

@@ -56,6 +56,7 @@ func (c *comparer) lookAcross(d, o *destination) {
 		return
 	}
 	from, begins := c.together(d, o)
+
 	xs, ys := c.passedOn(c.passed[0][:0], d, o, from.X), c.passedOn(c.passed[1][:0], o, d, from.Y)
 	c.passed = [2][]element{xs, ys}
 	c.work.spend(len(xs) + len(ys))
@@ -75,20 +76,33 @@ func (c *comparer) lookAcross(d, o *destination) {
 // together returns the last places of the messages to two clients before both
 // were in the game. It also reports whether these are certain.
 func (c *comparer) together(d, o *destination) (at align.Pair, certain bool) {
-	late := d.client
-	if o.client.First > late.First {
-		late = o.client
-	}
-	if s := late.entry; s != nil && s.kind == Input && !(c.actsOnArrival() && s.twice()) { // otherwise the host may have acted on it twice
-		_, x, inD := s.spotAt(d, 1)
-		_, y, inO := s.spotAt(o, 1)
+	e, f := d.client.entry, o.client.entry
+	if e != nil && f != nil && e.kind == Input && f.kind == Input && !(c.actsOnArrival() && (e.twice() || f.twice())) { // otherwise the host may have acted on one twice
+		if f.index > e.index {
+			e = f
+		}
+		i, inD := d.lastOf(e)
+		j, inO := o.lastOf(e)
 		if inD && inO {
-			i, _ := d.line[1].index(x)
-			j, _ := o.line[1].index(y)
 			return align.Pair{X: i, Y: j}, true
 		}
 	}
-	return align.Pair{X: d.lastBefore(max(late.First, late.passed)), Y: o.lastBefore(max(late.First, late.passed))}, false
+	frame := max(d.client.First, d.client.passed, o.client.First, o.client.passed)
+	return align.Pair{X: d.lastBefore(frame), Y: o.lastBefore(frame)}, false
+}
+
+// lastOf returns the place of the last answer to an input, also if others sent
+// it, if the answers follow each other.
+func (d *destination) lastOf(s *source) (i int, ok bool) {
+	lo, hi, n := maxPlaces, -1, 0
+	for i := range s.spots {
+		if p := &s.spots[i]; p.to == d && p.class == 1 {
+			if k, ok := d.line[1].index(p.number); ok && !d.line[1][k].copied {
+				lo, hi, n = min(lo, k), max(hi, k), n+1
+			}
+		}
+	}
+	return hi, n > 0 && hi-lo < n && int(d.line[1][lo].frame) >= s.client.First
 }
 
 // lastBefore returns the last place of a message to a client that was recorded

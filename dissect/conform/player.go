@@ -168,6 +168,21 @@ func (p *player) join(e *Event) {
 	p.mute = false
 }
 
+// seat gives a client the slot that the captured host gave it.
+func (p *player) seat(c *Client) {
+	n := p.at(c.Addr)
+	if n == nil || n.client != c || n.slot < 0 || n.slot == c.Slot {
+		return
+	}
+	for _, o := range p.list {
+		if o.slot == c.Slot {
+			o.slot = n.slot
+		}
+	}
+	n.slot = c.Slot
+	p.host.Seat(c.Addr, c.Slot)
+}
+
 // close forgets an end.
 func (p *player) close(n *end) {
 	p.list = slices.DeleteFunc(p.list, func(o *end) bool { return o == n })

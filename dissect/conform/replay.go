@@ -217,15 +217,18 @@ func (r *Replay) play(e *Event) {
 
 // output handles a message of the captured host.
 func (r *Replay) output(e *Event) {
-	if e.standard() && e.Op == msg.OpSettings {
-		r.cmp.invariants.joined(e.Client)
-	}
 	if q, n := r.t.waits(e); q != nil && !r.cmp.awaits(e) {
 		r.t.skip(q, n) // its copy has come, so the host has acted on it
 	}
 	r.scores(e)
 	r.explode(e)
 	r.cmp.output(e)
+	if e.standard() && e.Op == msg.OpSettings {
+		r.cmp.invariants.joined(e.Client)
+		for _, p := range r.players {
+			p.seat(e.Client)
+		}
+	}
 }
 
 // explode tells the model with the captured host's dialect about ships that the

@@ -102,17 +102,19 @@ func (c *comparer) twice(g *got) bool {
 	return s != nil && s.receipt != nil && s.receipt.twice && (s.client != g.Client || c.t.bodies.specOf(g.Event).Relay != decode.RelayForward)
 }
 
-// answersAgain reports whether the host may have acted once more on a message
-// that was retransmitted. It then repeats its announcements, and a client that
-// is ready again is told of all players.
-func (c *comparer) answersAgain(d *destination, g *got) bool {
+// actsAgain reports whether the host may have acted once more on a message that
+// was sent again, or that the network doubled behind the recording when a
+// client was ready. It then repeats what it told others, and tells the client
+// of all players.
+func (c *comparer) actsAgain(d *destination, g *got) bool {
 	l := d.line[1]
 	i, ok := l.index(g.Number)
 	again := func(k int) bool {
 		s := l[k].src
-		return s != nil && s.twice() && (l[k].key == g.key || l[k].op == g.Op && s.client == d.client && !l[k].copied)
+		return s != nil && (s.twice() && l[k].key == g.key || l[k].op == g.Op && s.client == d.client && !l[k].copied && (s.twice() || s == d.client.entry))
 	}
-	return ok && g.standard() && (d.work.seek(i-1, -1, len(l), again) >= 0 || d.work.seek(i+1, 1, len(l), again) >= 0)
+	ready := func(o *Client) bool { return o != d.client && o.entry != nil && o.entry.op == g.Op }
+	return ok && g.standard() && (slices.ContainsFunc(c.t.order, ready) || d.work.seek(i-1, -1, len(l), again) >= 0 || d.work.seek(i+1, 1, len(l), again) >= 0)
 }
 
 // dead reports whether a ship may have been gone when the host told a newcomer

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
@@ -177,7 +178,8 @@ func (s *sums) gain(c *comparer, o *scored, known map[int32]standing, g *standin
 		if i == points {
 			right = s.teams || now == before || now > before && !o.whole
 		}
-		if was.told[i] && !was.doubt[i] && !right {
+		restored := o.whole && c.t.sender == decode.OpenBC // when a name comes late, the host gives its player back an earlier score
+		if was.told[i] && !was.doubt[i] && !right && !restored {
 			s.differs(c, o, fmt.Sprintf("the %s of player %d: %d after %d", countNames[i], g.player, now, before))
 		}
 		is.are[i], is.told[i], is.doubt[i] = now, true, false

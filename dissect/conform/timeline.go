@@ -536,7 +536,9 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.control(r, e)
 		return
 	}
-	t.admit(c)
+	if _, refused := r.Message.(*msg.BootPlayer); !refused {
+		t.admit(c)
+	}
 	t.learn(r, e)
 	t.prove(r, e)
 	t.emit(e)

@@ -65,6 +65,20 @@ func (h *Host) Exploded(slot int) {
 	}
 }
 
+// Seat notes that the captured host gave a client another slot. A client that
+// has it gets the former slot.
+func (h *Host) Seat(client netip.AddrPort, slot int) {
+	for _, p := range h.byAddr[client] {
+		if p.slot >= 0 && slot < len(h.slots) {
+			o := h.slots[slot]
+			if h.slots[p.slot] = o; o != nil {
+				o.slot = p.slot
+			}
+			h.slots[slot], p.slot = p, slot
+		}
+	}
+}
+
 // pass passes a message on to the receiver of the messages for captured clients.
 func (h *Host) pass(p *peer, m arq.Message) error {
 	if err := arq.Arrive(&m); err != nil {
