@@ -81,7 +81,10 @@ func (t *timeline) answers(e *Event) {
 		place = roundOf(m.Round)
 		t.answered(c, place)
 	}
-	if c.answered = max(c.answered, place+1); place == len(rounds)-1 && !c.settled {
+	if !e.Broken { // otherwise OpenBC's host shows later whether it could read it
+		c.answered = max(c.answered, place+1)
+	}
+	if place == len(rounds)-1 && !c.settled {
 		c.passed = e.Frame
 	}
 }

@@ -542,7 +542,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	t.learn(r, e)
 	t.prove(r, e)
 	t.emit(e)
-	if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer {
+	if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer && !r.Late { // otherwise a later player may have the id
 		t.endRemoved(peer)
 	}
 }
