@@ -21,7 +21,7 @@ import (
 // Reasons due to the network or the recording.
 const (
 	whyNotTaken = "the capture does not show that the host got the message"
-	whyNotLetIn = "the capture does not show that the host let the client into the game"
+	whyNotLetIn = "the capture does not show that the host had let the client into the game"
 	whyHole     = "the capture lacks a message of the host that can have been it"
 	whyOpen     = "the capture does not show what the host had sent the client before or after it"
 	whyInput    = "the capture lacks a message of a client that can have caused it"
@@ -124,9 +124,9 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLate
 	case s.foreign:
 		return whyForeign
-	case x.copied() && s.client != d.client && !d.client.letIn():
+	case x.copied() && s.client != d.client && (!d.client.letIn() || s.frame < d.client.settledAt):
 		return whyNotLetIn
-	case c.dead(x):
+	case c.absent(x):
 		return whyCrossed
 	case d.client.cut:
 		return whyCut
@@ -582,7 +582,7 @@ func (c *comparer) disorders() {
 		l := d.line[1]
 		for i, p := range l {
 			s := p.src
-			if s == nil || s.number < 0 || s.kind != Input || p.ambiguous && !c.actsOnArrival() {
+			if s == nil || s.number < 0 || s.kind != Input || s == s.client.entry || p.ambiguous && !c.actsOnArrival() { // all entries look alike
 				continue
 			}
 			k, ok := last[s.client]

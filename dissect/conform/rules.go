@@ -117,26 +117,26 @@ func (c *comparer) actsAgain(d *destination, g *got) bool {
 	return ok && g.standard() && (slices.ContainsFunc(c.t.order, ready) || d.work.seek(i-1, -1, len(l), again) >= 0 || d.work.seek(i+1, 1, len(l), again) >= 0)
 }
 
-// dead reports whether a ship may have been gone when the host told a newcomer
-// of the ships. Others hear that a ship was destroyed together with later
-// messages, and the order of a leave and the newcomer's message is unknown.
-func (c *comparer) dead(x *expect) bool {
+// absent reports whether a ship may not have been in the game when the host told
+// a newcomer of the ships. Its creation may have come later, others hear that a
+// ship was destroyed together with later messages, and the order of a leave and
+// the newcomer's message is unknown.
+func (c *comparer) absent(x *expect) bool {
 	if x.copied() || !creates(c.specOf(x)) {
 		return false
 	}
-	o, ok := createdBy(c.t.bodies.game(x.body))
+	ship, ok := createdBy(c.t.bodies.game(x.body))
 	if !ok {
 		return false
 	}
-	slot, ok := o.id.Slot()
-	if ok && slices.ContainsFunc(c.t.order, func(o *Client) bool {
-		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.frame <= x.to.settledAt
-	}) {
-		return true
-	}
-	return slices.ContainsFunc(c.explosions[o.id], func(p spot) bool {
+	told := max(x.src.frame, x.to.settledAt)
+	slot, known := ship.id.Slot()
+	own := c.inputs.find(x.key)
+	return own != nil && own.uncertain() || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
+		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.frame <= told
+	}) || slices.ContainsFunc(c.explosions[ship.id], func(p spot) bool {
 		l := p.to.line[1]
-		later := func(k int) bool { return l[k].src != nil && l[k].src.index > x.src.index }
+		later := func(k int) bool { return l[k].src != nil && l[k].src.frame > told }
 		return c.work.seek(atNumber(l, p.number)-1, -1, len(l), later) < 0
 	})
 }
