@@ -116,7 +116,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return "the capture holds no message of a client"
 	case s.kind == Left && x.typ == transport.Standard:
 		return whyLeave
-	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce || x.op == msg.OpVerifyEnterSet):
+	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce || x.op == msg.OpVerifyEnterSet || creates(c.specOf(x)) && !x.copied()):
 		return whyLate
 	case s.op == msg.OpRequestObject && c.ofStranger(s.object):
 		return whyStranger
@@ -124,6 +124,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLate
 	case s.foreign:
 		return whyForeign
+	case s == s.client.entry && x.copied() && c.actsOnArrival():
+		return whyCrossed // all look alike
 	case x.copied() && s.client != d.client && (!d.client.letIn() || s.frame < d.client.settledAt):
 		return whyNotLetIn
 	case c.absent(x):
@@ -186,7 +188,7 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 	}
 	for i := range s.spots {
 		p := &s.spots[i]
-		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && p.to.causeFits(class, k) {
+		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && p.to.causeFits(class, k) && (p.to.line[class][k].copied || !c.actsOnArrival()) { // such hosts repeat answers
 			at := p.to.around(class, p.number, d, s)
 			narrow(at.from, at.till)
 		}

@@ -31,6 +31,8 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 		why = c.controlMade(d, g)
 	case c.t.sender == decode.OpenBC && g.Op == msg.OpUnused04: // BootPlayer
 		why = whyKick
+	case c.unruled && g.Op == msg.OpMissionInit:
+		why = whyLate
 	case made == decode.MadeByState:
 		why = c.stateMade(g)
 	case made != decode.MadeByStock:

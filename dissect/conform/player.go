@@ -99,6 +99,7 @@ func (p *player) event(e *Event) {
 	case n == nil || n.client != e.Client:
 		return
 	case e.Kind == Input:
+		p.seat(e.Client)
 		spec := p.bodies.specOf(e)
 		if p.mute = e.MadeUp && creates(spec); !e.Client.Adopted || spec.Step != decode.StepAnswer { // otherwise it has answered
 			p.hand(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
@@ -171,7 +172,7 @@ func (p *player) join(e *Event) {
 // seat gives a client the slot that the captured host gave it.
 func (p *player) seat(c *Client) {
 	n := p.at(c.Addr)
-	if n == nil || n.client != c || n.slot < 0 || n.slot == c.Slot {
+	if n == nil || n.client != c || n.slot < 0 || c.Slot < 0 || n.slot == c.Slot {
 		return
 	}
 	for _, o := range p.list {
