@@ -57,7 +57,7 @@ func (c *comparer) align(d *destination) {
 	authors := authors{}
 	wants := map[*source]*expect{}
 	for _, x := range d.expects {
-		if x.copied() && x.reliable && x.src.number >= 0 && x.typ == transport.Standard && x.by&c.judge != 0 {
+		if x.copied() && x.src != x.src.client.entry && x.reliable && x.src.number >= 0 && x.typ == transport.Standard && x.by&c.judge != 0 {
 			wants[x.src] = x
 			authors.of(x.src.client).odd = true
 		}
@@ -105,6 +105,9 @@ func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
 // spoken returns the messages of a client that should have copies.
 func (c *comparer) spoken(d *destination, author *Client, wants map[*source]*expect) (list []element) {
 	for i, s := range author.said {
+		if s == author.entry { // all entries look alike
+			continue
+		}
 		x := wants[s]
 		if n, _, ok := s.spotAt(d, 1); ok && x == nil {
 			l := d.line[1]

@@ -171,19 +171,20 @@ func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer
 
 // A destination has the messages to one client.
 type destination struct {
-	client   *Client
-	expects  []*expect // expected messages that have not come, in the order of their causes
-	gots     []*got    // captured messages without a cause so far
-	byKey    keyed
-	names    map[uint64]bool   // NameChanges that it should have received, or has received
-	newest   int32             // index of the latest input with a message that came
-	doubtful map[uint64]bool   // keys of messages that may be confused with others of the same bytes
-	scored   []scored          // messages about scores
-	line     [2]line           // its numbered messages, by class
-	left     [2]map[int64]*got // numbered messages without a cause, while they are judged
-	work     *work
-	views    map[*destination]*view
-	judged   map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed already
+	client    *Client
+	expects   []*expect // expected messages that have not come, in the order of their causes
+	gots      []*got    // captured messages without a cause so far
+	byKey     keyed
+	names     map[uint64]bool   // NameChanges that it should have received, or has received
+	newest    int32             // index of the latest input with a message that came
+	doubtful  map[uint64]bool   // keys of messages that may be confused with others of the same bytes
+	scored    []scored          // messages about scores
+	line      [2]line           // its numbered messages, by class
+	left      [2]map[int64]*got // numbered messages without a cause, while they are judged
+	work      *work
+	onArrival bool // the host acts on messages as they arrive
+	views     map[*destination]*view
+	judged    map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed already
 }
 
 func (c *comparer) dest(client *Client) *destination {
@@ -790,6 +791,9 @@ func (l *load) beyond(messages, bytes int) bool { return l.messages > messages |
 // finish judges all messages that still wait.
 func (c *comparer) finish(lossy bool) {
 	c.rates.lossy = lossy || c.t.lossy()
+	for _, d := range c.order {
+		d.onArrival = c.actsOnArrival()
+	}
 	markAmbiguous := func() {
 		c.tidy()
 		for _, d := range c.order {

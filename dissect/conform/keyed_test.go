@@ -63,7 +63,7 @@ func TestDoneLeave(t *testing.T) {
 	d := c.dest(&Client{})
 	const n, key = 1000, 7
 	for i := range n {
-		x := &expect{key: key, to: d.client, src: &source{}, why: whyLate, done: i > 0}
+		x := &expect{key: key, to: d.client, src: &source{client: d.client}, why: whyLate, done: i > 0}
 		d.expects = append(d.expects, x)
 		s := d.byKey.at(key)
 		s.expects = append(s.expects, x)

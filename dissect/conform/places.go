@@ -161,7 +161,7 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 	var lo, hi int64
 	both := func(k int) (ok bool) {
 		s := l[k].src
-		if s == nil || s == own || l[k].number == number {
+		if s == nil || s == own || l[k].number == number || d.onArrival && s.twice() { // the host may have acted on it twice
 			return false
 		}
 		d.work.spend(len(s.spots))
