@@ -671,7 +671,7 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", way, err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s: it goes on", way)
 		}
 		reader.Wait()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -570,14 +571,15 @@ func TestWebOffline(t *testing.T) {
 // TestWebLarge opens a capture of 340,000 records, ten battles unless
 // BCDISSECT_LARGE names one, and scrolls through their list. The goals are 2.5 s
 // until all is there, with two processors, and 20 ms a frame. Processor time has to
-// keep them, twice over where other work may slow the processors down; the clock is
-// logged, since it depends on what else the machine does.
+// keep them, twice over where other work may slow the processors down, and more on
+// slower processors; the clock is logged, since it depends on what else the machine does.
 func TestWebLarge(t *testing.T) {
 	name := os.Getenv("BCDISSECT_LARGE")
 	if name == "" {
 		name = tenfold(t)
 	}
 	v := visitSite(t, 1440, 900)
+	slower := v.slower()
 	before := v.used()
 	v.put(name)
 	v.until(`"shown" in document.documentElement.dataset`)
@@ -589,8 +591,8 @@ func TestWebLarge(t *testing.T) {
 		used += x - before[id]
 	}
 	t.Logf("all is there after %v of processor time", used)
-	if used == 0 || used > 2*2*2500*time.Millisecond {
-		t.Errorf("all is there after %v of processor time, more than twice 2.5 s on two processors, or none", used)
+	if used == 0 || used.Seconds() > slower*2*2*2.5 {
+		t.Errorf("all is there after %v of processor time, more than twice 2.5 s on two processors, %.1f times slower, or none", used, slower)
 	}
 	n := eval[int](v.tab, `+document.querySelector(".listbody").getAttribute("aria-rowcount")`)
 	if n < 300_000 {
@@ -613,8 +615,8 @@ func TestWebLarge(t *testing.T) {
 	frame := (v.busy() - busy) / frames
 	memory := v.memory()
 	t.Logf("%d rows: %.1f ms of processor time a frame, %.1f ms by the clock; %d MB", n, frame, clock, memory)
-	if frame > 2*20 {
-		t.Errorf("a frame takes %.1f ms of processor time while the list scrolls, more than twice 20", frame)
+	if frame > slower*2*20 {
+		t.Errorf("a frame takes %.1f ms of processor time while the list scrolls, more than twice 20, %.1f times slower", frame, slower)
 	}
 	if memory == 0 || memory > 300 {
 		t.Errorf("the page takes %d MB, more than 300", memory)
@@ -623,6 +625,21 @@ func TestWebLarge(t *testing.T) {
 	if last := eval[int](v.tab, `Math.max(...[...document.querySelectorAll(".rows .row:not([hidden])")].map((e) => +e.getAttribute("aria-rowindex")))`); last != n {
 		t.Errorf("the last row in sight is %d of %d", last, n)
 	}
+}
+
+// slower returns how much longer this browser takes to compute than the one for which the
+// goals were set, 1 at least.
+func (v *visit) slower() float64 {
+	v.t.Helper()
+	const goal = 350 // ms of processor time
+	least := math.Inf(1)
+	for range 3 {
+		before := v.busy()
+		eval[int](v.tab, `(() => { let x = 1; for (let i = 0; i < 2e8; i++) x = Math.imul(x ^ (x >>> 7), 1664525) + 1013904223 | 0; return x; })()`)
+		least = min(least, v.busy()-before)
+	}
+	v.t.Logf("%.0f ms for what takes %d", least, goal)
+	return max(1, least/goal)
 }
 
 // used returns the processor time that each of this browser's processes for
