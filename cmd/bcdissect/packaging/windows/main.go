@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -108,16 +109,47 @@ func run(wine string, args []string) (err error) {
 		"-engine":    func() error { return tryEngine(env, wine, dir) },
 		"-installer": func() error { return tryInstaller(env, wine, dir, program) },
 	}
-	for len(args) > 0 && trials[args[0]] != nil {
-		if err := trials[args[0]](); err != nil {
+	first := slices.IndexFunc(args, func(arg string) bool { return trials[arg] == nil })
+	if first < 0 {
+		first = len(args)
+	}
+	defer prepare(env, overlay, parts(args[first:]))()
+	for _, trial := range args[:first] {
+		if err := trials[trial](); err != nil {
 			return err
 		}
-		args = args[1:]
 	}
-	if len(args) == 0 {
+	if first == len(args) {
 		return nil
 	}
-	return tests(append(env, wineEnv+"="+wine), overlay, args)
+	return tests(append(env, wineEnv+"="+wine), overlay, parts(args[first:]))
+}
+
+// prepare compiles the tests while the trials before them wait for windows, and yields
+// the processors to them. The end of compiling is awaited before the temporary folder is removed.
+func prepare(env []string, overlay string, parts [][]string) (wait func()) {
+	var all sync.WaitGroup
+	all.Go(func() {
+		for _, part := range parts {
+			cmd := exec.Command("nice", append([]string{"-n", "19", "go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-exec", "true"}, part...)...)
+			cmd.Env = env
+			_ = cmd.Run() // the tests report what cannot be compiled
+		}
+	})
+	return all.Wait
+}
+
+// parts returns the arguments of each "go test". They are separated by --.
+func parts(args []string) (all [][]string) {
+	for len(args) > 0 {
+		end := slices.Index(args, "--")
+		if end < 0 {
+			end = len(args)
+		}
+		all = append(all, args[:end])
+		args = args[min(end+1, len(args)):]
+	}
+	return all
 }
 
 // removeAll removes the folder of wine. It tries again, since wine's services
@@ -132,16 +164,11 @@ func removeAll(dir string) (err error) {
 	return err
 }
 
-// tests runs "go test" for each part of args, which are separated by --.
-func tests(env []string, overlay string, args []string) (err error) {
+// tests runs "go test" for each part of the arguments.
+func tests(env []string, overlay string, parts [][]string) (err error) {
 	r := newResults(os.Stdout)
-	for len(args) > 0 {
-		end := slices.Index(args, "--")
-		if end < 0 {
-			end = len(args)
-		}
-		err = errors.Join(err, test(env, overlay, args[:end], r))
-		args = args[min(end+1, len(args)):]
+	for _, part := range parts {
+		err = errors.Join(err, test(env, overlay, part, r))
 	}
 	r.summary()
 	return err
