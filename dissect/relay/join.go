@@ -215,10 +215,12 @@ func (h *Host) repeats(p *peer, m *transport.Message, req *transport.Request) bo
 
 // newPeer returns a client without a session.
 func (h *Host) newPeer(from netip.AddrPort) *peer {
-	return &peer{
+	p := &peer{
 		addr: from, slot: -1, born: h.now, lastReceived: h.now, moved: h.now, active: h.now, budget: newBudget(&h.cfg.Limits), doubtful: newBudget(&h.cfg.Limits),
 		forgery: forgery{began: h.now},
 	}
+	p.budget.leave(&p.doubtful)
+	return p
 }
 
 // crowded reports whether a client must wait because slots are scarce and its

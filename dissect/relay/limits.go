@@ -13,6 +13,7 @@ type bucket struct {
 	rate  Rate
 	level float64
 	last  time.Time
+	rest  *bucket // if not nil, what this bucket is charged is taken from that one as well
 }
 
 // fill fills the bucket up to the time now.
@@ -30,6 +31,9 @@ func (b *bucket) fill(now time.Time) {
 func (b *bucket) charge(now time.Time, n float64) {
 	b.fill(now)
 	b.level = max(b.level-n, -b.rate.Burst)
+	if b.rest != nil {
+		b.rest.charge(now, n)
+	}
 }
 
 // holds reports whether the bucket is not empty.
@@ -50,6 +54,9 @@ func (b *bucket) take(now time.Time, n float64) bool {
 		return false
 	}
 	b.level -= n
+	if b.rest != nil {
+		b.rest.charge(now, n)
+	}
 	return true
 }
 
@@ -122,6 +129,13 @@ func newBudget(l *Limits) budget {
 	}
 }
 
+// leave has another budget hold what this one leaves unused.
+func (b *budget) leave(rest *budget) {
+	b.datagrams.rest, b.bytes.rest, b.messages.rest = &rest.datagrams, &rest.bytes, &rest.messages
+	b.control.rest, b.games.rest, b.fanOut.rest = &rest.control, &rest.games, &rest.fanOut
+	b.reliable.rest, b.reliableBytes.rest = &rest.reliable, &rest.reliableBytes
+}
+
 // How many acknowledgements a client may send for a message. OpenBC's clients
 // send each acknowledgement in a separate datagram. The game's clients send up
 // to nine for a message.
@@ -140,7 +154,8 @@ func (b *budget) answer(now time.Time, messages int) {
 }
 
 // purse returns the budget for the client's current datagram. What comes without
-// a sign may be somebody else's, and does not use up the client's budget.
+// a sign may be somebody else's. It may use what the client leaves of its budget,
+// but takes nothing away from the client.
 func (p *peer) purse() *budget {
 	if p.unsigned {
 		return &p.doubtful
