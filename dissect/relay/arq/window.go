@@ -67,12 +67,14 @@ func (e *Endpoint) Congested() bool {
 // the first time.
 func (e *Endpoint) bytesWaiting() int { return e.bytes - e.window.flight }
 
-// Oldest returns how long the oldest message that was sent has waited for its
-// acknowledgement.
+// Oldest returns how long the oldest game message that was sent has waited for its
+// acknowledgement. Control messages do not matter, as for Ask.
 func (e *Endpoint) Oldest(now time.Time) (age time.Duration) {
 	at := e.at(now)
 	for _, o := range e.due {
-		age = max(age, at-o.first)
+		if classOf(o.typ) == data {
+			age = max(age, at-o.first)
+		}
 	}
 	return age
 }

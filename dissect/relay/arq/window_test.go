@@ -58,6 +58,24 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// The age of what waits for an acknowledgement is that of game messages: OpenBC's clients
+// acknowledge no others, and would be thought silent after each leave of a player.
+func TestOldest(t *testing.T) {
+	l := New(1, Limits{})
+	if err := l.Queue(start, Message{Type: transport.Disconnect, Body: make([]byte, 5)}); err != nil {
+		t.Fatal(err)
+	}
+	due(t, l, start)
+	if age := l.Oldest(after(4)); age != 0 {
+		t.Errorf("a control message is %v old", age)
+	}
+	say(t, l, after(4), "x")
+	due(t, l, after(4))
+	if age := l.Oldest(after(9)); age != 5*time.Second {
+		t.Errorf("a game message is %v old", age)
+	}
+}
+
 // The last message that was acknowledged is repeated to ask for another
 // acknowledgement, and counts like a new one.
 func TestAsk(t *testing.T) {
