@@ -457,6 +457,18 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// Bots watch the ships of a long game to the end, though they remember only so many.
+func TestManyShips(t *testing.T) {
+	scripts, err := ReadScripts(modfile.File{Name: "short lives", Data: []byte("[bots]\nPilot = [\"join\", \"fly 2s\", \"die\", \"wait 3s\", \"repeat\"]\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := plays(t, newWorld(t, relay.Config{Mode: relay.Playable}), Options{Bots: 3, Seed: 7, For: 10 * time.Minute, Dialect: "openbc", Scripts: scripts})
+	if a := &rep.All; a.Deaths < 3*100 || a.UpdatesMissing > 0 || a.UpdatesSeen < 2*a.Updates*9/10 {
+		t.Errorf("of %d ships there were %d updates; the bots got %d, %d are missing", a.Ships, a.Updates, a.UpdatesSeen, a.UpdatesMissing)
+	}
+}
+
 // A line that a player never saw is told with its author and number. A player who joined
 // later, or left, misses nothing; of lines with the same text the first that came counts.
 func TestMissingLines(t *testing.T) {

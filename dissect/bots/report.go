@@ -132,7 +132,7 @@ func (b *bot) sees(now time.Time, id wire.ObjectID, body []byte) {
 	if s == nil || s.craft != b.run.ships[id] {
 		b.sum(now, id)
 		if len(b.streams) >= mostShips {
-			return
+			b.sum(now, b.quietest())
 		}
 		s = &stream{craft: b.run.ships[id], last: now}
 		b.streams[id] = s
@@ -162,6 +162,17 @@ func (b *bot) sees(now time.Time, id wire.ObjectID, body []byte) {
 	}
 	b.feels(gap, now.Sub(s.last))
 	s.last = now
+}
+
+// quietest returns the ship of which the bot has received nothing for the longest time.
+func (b *bot) quietest() (id wire.ObjectID) {
+	var last time.Time
+	for other, s := range b.streams {
+		if last.IsZero() || s.last.Before(last) || s.last.Equal(last) && other < id {
+			id, last = other, s.last
+		}
+	}
+	return id
 }
 
 // sum ends a stream.
