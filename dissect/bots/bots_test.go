@@ -457,6 +457,19 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// Who is far away gets all updates also while others come and go all the time. The messages that
+// tell of them wait for acknowledgements, which OpenBC's clients never send.
+func TestFarAway(t *testing.T) {
+	w := newWorld(t, relay.Config{Mode: relay.Playable, Public: true}, "delay=600ms")
+	rep, err := Run(w, Options{Bots: 8, Seed: 7, For: 4 * time.Minute, Dialect: "openbc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := &rep.All; a.Joins < 40 || a.PutOut > 0 || a.UpdatesSeen < 3*a.Updates || a.UpdatesMissing > 0 || a.Gap.Max > 205 {
+		t.Errorf("after %d joins %d were put out; of %d updates the bots got %d copies and miss %d, for up to %.0f ms", a.Joins, a.PutOut, a.Updates, a.UpdatesSeen, a.UpdatesMissing, a.Gap.Max)
+	}
+}
+
 // Bots watch the ships of a long game to the end, though they remember only so many.
 func TestManyShips(t *testing.T) {
 	scripts, err := ReadScripts(modfile.File{Name: "short lives", Data: []byte("[bots]\nPilot = [\"join\", \"fly 2s\", \"die\", \"wait 3s\", \"repeat\"]\n")})
