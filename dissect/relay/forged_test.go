@@ -275,6 +275,41 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
+// A client that answers no challenge is not silenced by who guesses its id either. It can lose the line
+// that is under way then: the host acknowledges the forged one, which has the same number.
+func TestLuckyForgerWithoutSigns(t *testing.T) {
+	for _, tt := range forgeries {
+		if tt.name == "other numbers and other rubbish all the time" || tt.name == "rename" { // it doesn't end, and is believed
+			continue
+		}
+		for _, openBC := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, "/", openBC), func(t *testing.T) {
+				t.Parallel()
+				s := besiegeMixed(t, []bool{false, openBC, false}, relay.Config{}, 1)
+				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+				f := &forger{siege: s, victim: s.chatters[1], lucky: true}
+				s.events = nil
+				s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
+				s.advance(10*time.Second, nil)
+				for n := range f.victim.said {
+					if len(f.victim.said) > 1 {
+						t.Errorf("line %d of %d has not come back", n, f.victim.next)
+					}
+					delete(f.victim.said, n)
+					f.victim.next--
+				}
+				s.unharmed()
+				s.told(f.victim)
+				_, longest := s.echo()
+				if longest > 1500*time.Millisecond {
+					t.Errorf("a line takes %v to come back", longest)
+				}
+				t.Logf("at worst %v", longest)
+			})
+		}
+	}
+}
+
 // A stranger who guesses the id at once, and one who then stays with it, can't rename or throw out a player
 // whose game answers challenges, and loses none of its lines, although the network loses some datagrams:
 // what has a sign counts. A stranger whose first guess was right speaks for the player at most once.

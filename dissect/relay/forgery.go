@@ -242,6 +242,7 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	}
 	p.unsigned = !p.sign && p.trusted && h.now.Sub(p.signed) < signedFor
 	p.link.Unsigned(p.unsigned)
+	p.link.Unsure(p.signed.IsZero() && p.known() && p.phase == Playing)
 	switch {
 	case p.sign:
 		return 0

@@ -128,7 +128,7 @@ type Stats struct {
 	Again         int // acknowledgements of messages that had been acknowledged before
 	Bogus         int // acknowledgements of messages never sent
 	Challenged    int // messages that were challenges
-	Contradicted  int // signed messages with the number of another one that came without a sign
+	Contradicted  int // messages with the number, but not the bytes, of another one, which may be forged
 
 	// The current state:
 	RTT          time.Duration // smoothed round trip, 0 before the first measurement

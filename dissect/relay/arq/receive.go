@@ -206,7 +206,10 @@ func (e *Endpoint) reliable(now time.Duration, m *transport.Message, deliver fun
 		e.stats.Refused++
 		return
 	case first:
-		if !e.claims.unsigned {
+		switch {
+		case e.claims.unsure:
+			e.claim(now, in, m)
+		case !e.claims.unsigned:
 			in.claimed = 0
 		}
 		e.ack(now, &m.Header)
@@ -215,11 +218,11 @@ func (e *Endpoint) reliable(now time.Duration, m *transport.Message, deliver fun
 	case !e.hold(now, in, m):
 		return
 	}
-	e.deliverHeld(in, deliver)
+	e.deliverHeld(now, in, deliver)
 }
 
 // deliverHeld delivers the messages that waited for the last one.
-func (e *Endpoint) deliverHeld(in *inbox, deliver func(*Message)) {
+func (e *Endpoint) deliverHeld(now time.Duration, in *inbox, deliver func(*Message)) {
 	for {
 		held := in.early[in.expected]
 		if held == nil || !held.complete() {
@@ -228,16 +231,21 @@ func (e *Endpoint) deliverHeld(in *inbox, deliver func(*Message)) {
 		delete(in.early, in.expected)
 		in.claimed = 0
 		e.advance(in)
-		e.heldB -= held.size()
+		e.drop(held)
 		body := held.body
 		if held.header.Fragment {
-			e.held -= len(held.pieces)
 			body = held.join()
-		} else {
-			e.held--
+		} else if e.claims.unsure {
+			e.claim(now, in, &transport.Message{Header: held.header, Body: body})
 		}
 		e.deliver(&held.header, body, deliver)
 	}
+}
+
+// drop takes an early message out of the count of those.
+func (e *Endpoint) drop(m *early) {
+	e.heldB -= m.size()
+	e.held -= max(1, len(m.pieces))
 }
 
 func (e *Endpoint) advance(in *inbox) {
@@ -251,6 +259,14 @@ func (e *Endpoint) advance(in *inbox) {
 // are not acknowledged, so that they are sent again.
 func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool {
 	held := in.early[m.Seq]
+	if guarded := e.claims.unsure || e.signs != nil; guarded && held != nil && !m.Fragment && (held.header.Fragment || !bytes.Equal(held.body, m.Body)) {
+		// One of the two is forged. The other side sends its own until it is
+		// acknowledged, so the last one counts.
+		e.stats.Contradicted++
+		e.drop(held)
+		delete(in.early, m.Seq)
+		held = nil
+	}
 	turn := m.Seq == in.expected
 	cost := len(m.Body)
 	if held == nil {

@@ -54,6 +54,7 @@ const (
 // may have used the number of a message that the other side has yet to send.
 type claims struct {
 	unsigned bool // the messages that follow have no sign
+	unsure   bool // the other side gives no signs at all
 	list     []claim
 	next     int // index of the claim to be replaced
 }
@@ -77,13 +78,21 @@ const (
 // of one of them, but other bytes, it is delivered all the same.
 func (e *Endpoint) Unsigned(on bool) { e.claims.unsigned = on }
 
+// Unsure tells that the other side gives no signs, so that messages may be
+// somebody else's guesses. Of two messages with one number and different bytes,
+// both are delivered.
+func (e *Endpoint) Unsure(on bool) { e.claims.unsure = on }
+
 // claim remembers a message without a sign that is about to be delivered. It
 // reports false if there are too many.
 func (e *Endpoint) claim(now time.Duration, in *inbox, m *transport.Message) bool {
-	if in.claimed == claimsMost {
+	switch {
+	case e.claims.unsure:
+	case in.claimed == claimsMost:
 		return false
+	default:
+		in.claimed++
 	}
-	in.claimed++
 	c := claim{keyOf(classOf(m.Type), m.Seq, false, 0), sumOf(m), now}
 	if s := &e.claims; len(s.list) < claimsMost {
 		s.list = append(s.list, c)

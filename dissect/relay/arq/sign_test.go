@@ -261,3 +261,24 @@ func TestUnsignedAcknowledged(t *testing.T) {
 		}
 	}
 }
+
+// Where the other side gives no signs, of two messages with one number both are
+// delivered, and a whole one takes the place of another early one or of fragments.
+func TestUnsure(t *testing.T) {
+	l := New(1, Limits{})
+	l.Unsure(true)
+	deliver, got := collect()
+	receive := func(messages ...*transport.Message) {
+		for _, m := range messages {
+			l.Receive(start, m, deliver)
+		}
+	}
+	text := func(seq uint16, body string) *transport.Message { return reliable(transport.Standard, seq, body) }
+	receive(fragmentOf(0, 200, "piece"), fragmentOf(5, 0, "piece"), text(0, "a"), text(0, "a"))
+	receive(text(1, "x"), text(1, "b"), text(1, "b"), text(1, "x"))
+	receive(text(3, "y"), text(4, "z"), text(3, "d"), text(3, "d"), text(2, "c"), text(4, "e"))
+	want := []string{"a", "x", "b", "c", "d", "z", "e"}
+	if s := l.Stats(); !slices.Equal(*got, want) || s.Held != 0 || l.heldB != 0 || s.Contradicted != 4 {
+		t.Errorf("delivered %v, want %v; %+v, %d bytes held", *got, want, s, l.heldB)
+	}
+}
