@@ -375,6 +375,7 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
 		}
 		return nil
 	case !p.proved && h.occupied(p, datagram):
+		p.born = h.now // it may be the player's game, begun again, which asks more and more rarely
 		h.drop(DropWrongID)
 		return nil
 	}

@@ -773,3 +773,65 @@ func TestGoodbyeIsRepeated(t *testing.T) {
 		}
 	}
 }
+
+// A player whose game ends without a leave, and begins again at its address and port, gets in,
+// however soon. One who vanishes while joining keeps its slot from the next one for a short
+// while if it was asked for its files, and for as long as the game's host waits if it was loading.
+func TestBeginAgain(t *testing.T) {
+	for _, mode := range []relay.Mode{relay.Playable, relay.Strict} {
+		for _, kind := range []string{"answers", "silent", "OpenBC"} {
+			for _, pause := range []time.Duration{0, 500 * time.Millisecond, time.Second, 3 * time.Second} {
+				w := newWorld(t, 1, relay.Config{Mode: mode})
+				w.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+				other, gone := w.add(false), w.add(kind == "OpenBC")
+				gone.silent = kind == "silent"
+				w.join(other, gone)
+				w.fight(10*time.Second, other, gone)
+				again := &player{
+					Client: relaytest.NewClient(relaytest.Options{Name: gone.Name, Nonce: 777, OpenBC: gone.OpenBC}),
+					addr:   gone.addr, damaged: true, silent: gone.silent,
+				}
+				w.clients, w.byAddr[again.addr] = []*player{other, again}, again
+				w.advance(pause, nil)
+				again.Connect(w.now)
+				took := w.until(again, 12*time.Second)
+				if again.Phase != relaytest.Playing || again.Client.Client.Name != gone.Name {
+					t.Errorf("%v, %s, after %v: phase %d as %q", mode, kind, pause, again.Phase, again.Client.Client.Name)
+				}
+				t.Logf("%v, %s, after %v: in after %v", mode, kind, pause, took)
+			}
+		}
+		for _, phase := range []relay.Phase{relay.Checking, relay.Loading} {
+			w := newWorld(t, 1, relay.Config{Mode: mode, Players: 2})
+			w.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+			other, gone, next := w.add(false), w.add(false), w.add(false)
+			w.join(other)
+			gone.Connect(w.now)
+			w.advance(5*time.Second, func(int) {
+				for p := range w.host.Peers() {
+					gone.mute = gone.mute || p.Addr == gone.addr && p.Proved && p.Phase == phase
+				}
+			})
+			began := w.now
+			for next.Phase != relaytest.Playing && w.now.Sub(began) < time.Minute {
+				next.Client = relaytest.NewClient(relaytest.Options{Name: next.Name, Nonce: uint32(w.now.Unix())})
+				next.Connect(w.now)
+				w.until(next, 2*time.Second)
+			}
+			took := w.now.Sub(began)
+			if most := map[relay.Phase]time.Duration{relay.Checking: 2 * time.Second, relay.Loading: arq.SilenceLimit}[phase]; took > most {
+				t.Errorf("%v: one vanished in the phase %v, and the next one is in after %v", mode, phase, took)
+			}
+			t.Logf("%v, %v: in after %v", mode, phase, took)
+		}
+	}
+}
+
+// until lets time pass until a player is in the game or is refused.
+func (w *world) until(p *player, most time.Duration) time.Duration {
+	from := w.now
+	for w.now.Sub(from) < most && p.Phase != relaytest.Playing && p.Phase != relaytest.Gone {
+		w.advance(step, nil)
+	}
+	return w.now.Sub(from)
+}
