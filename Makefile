@@ -41,6 +41,9 @@ SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/... ./d
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
+# Their tests in which only one goroutine works. These scripts run the program 280 times.
+ALONE ?= ^TestTapeMemory$$|^TestScripts$$/^(usage|completion|help|opcodes|schema|locale|define|config|encode|decode|vectors)$$
+
 # What "make windows" runs: a double click and the page, the engine for Wireshark, the installer
 # and all tests. CI has time for the page, and the tests of files, paths, sockets and whole commands.
 WINDOWS ?= -home -drops -engine -installer ./...
@@ -198,16 +201,17 @@ arm64: ## the tests of the cipher on 64-bit ARM, emulated elsewhere
 # Where the race detector cannot be built, the tests are still worth running.
 # Each program that the detector watches sleeps for a second at its end unless
 # told otherwise, and the tests run hundreds.
-race: ## the tests of CONCURRENT in random order under the race detector
+race: ## the tests of CONCURRENT without ALONE in random order under the race detector
 	@if CGO_ENABLED=1 $(GO) build -race -o /dev/null runtime/cgo 2>/dev/null; then \
-		set -x; CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test $(SIDE_BY_SIDE) -race -shuffle=on -timeout 30m $(CONCURRENT); \
+		set -x; CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test $(SIDE_BY_SIDE) -race -shuffle=on -skip '$(ALONE)' -timeout 30m $(CONCURRENT); \
 	else \
 		echo "make: NO RACE DETECTOR: it needs a 64-bit system that Go supports and a C compiler ('go env CC' says $$($(GO) env CC))" >&2; \
 		set -x; CGO_ENABLED=0 $(GO) test -shuffle=on -timeout 30m $(CONCURRENT); \
 	fi
 
 race-all: CONCURRENT = ./...
-race-all: race ## the same for all packages
+race-all: ALONE = ^$$
+race-all: race ## the same for all packages and tests
 
 vet: ## go vet for the systems of LINTOS other than this one
 	@for os in $(filter-out $(shell $(GO) env GOOS),$(LINTOS)); do \
