@@ -47,23 +47,24 @@ func TestConformStarts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, command string // %s is the address
+		timeout       string // a host that is there may be slow
 		status        int
 		verdicts      map[string]string
 	}{
-		{"sound", "sleep 1000 & echo $! >%[2]s; exec bcdissect relay --listen %[1]s --control none -T none", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
-		{"the shell ends", "bcdissect relay --listen %[1]s --control none -T none & echo $! >%[2]s", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
-		{"it crashes", "bcdissect relay --listen %[1]s --control none -T none 2>%[2]s.said & echo $! >%[2]s; until grep -q named %[2]s.said; do sleep 0.05; done; kill -9 $!", cli.ExitDiffers, map[string]string{"X-7": "FAIL"}},
+		{"sound", "sleep 1000 & echo $! >%[2]s; exec bcdissect relay --listen %[1]s --control none -T none", "10s", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
+		{"the shell ends", "bcdissect relay --listen %[1]s --control none -T none & echo $! >%[2]s", "10s", cli.ExitOK, map[string]string{"J-1": "PASS", "X-7": "PASS"}},
+		{"it crashes", "bcdissect relay --listen %[1]s --control none -T none 2>%[2]s.said & echo $! >%[2]s; until grep -q named %[2]s.said; do sleep 0.05; done; kill -9 $!", "500ms", cli.ExitDiffers, map[string]string{"X-7": "FAIL"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			at, pid := freePort(t), filepath.Join(t.TempDir(), "pid")
 			var out, errs bytes.Buffer
 			code := run([]string{
-				"conform", at.String(), "--start", fmt.Sprintf(tt.command, at, pid), "--profile", "playable", "--timeout", "500ms", "-T", "json", "J-1", "L-1", "X-6", "X-7",
+				"conform", at.String(), "--start", fmt.Sprintf(tt.command, at, pid), "--profile", "playable", "--timeout", tt.timeout, "-T", "json", "J-1", "L-1", "X-6", "X-7",
 			}, cli.Streams{Out: &out, Err: &errs})
 			rep, err := verdicts.Read(&out)
 			if err != nil || code != tt.status {
-				t.Fatalf("status %d, %v: %s", code, err, errs.String())
+				t.Fatalf("status %d, %v, %+v: %s", code, err, rep, errs.String())
 			}
 			for _, c := range rep.Cases {
 				if want, ok := tt.verdicts[c.ID]; ok && c.Verdict != want {

@@ -39,7 +39,7 @@ func TestConformOverUDP(t *testing.T) {
 			recording, page, junit := filepath.Join(dir, "run.pcapng"), filepath.Join(dir, "run.html"), filepath.Join(dir, "run.xml")
 			var out, errs bytes.Buffer
 			code := run([]string{
-				"conform", h.at.String(), "--profile", tt.profile, "--password", "Kobayashi", "-T", "json", "-w", recording, "--html", page, "--junit", junit,
+				"conform", h.at.String(), "--profile", tt.profile, "--password", "Kobayashi", "--timeout", "5s", "-T", "json", "-w", recording, "--html", page, "--junit", junit,
 			}, cli.Streams{Out: &out, Err: &errs})
 			rep, err := verdicts.Read(&out)
 			if err != nil {
