@@ -31,6 +31,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures/screen"
 )
 
@@ -130,6 +131,7 @@ func run(wine string, args []string) (err error) {
 func prepare(env []string, overlay string, parts [][]string) (wait func()) {
 	var all sync.WaitGroup
 	all.Go(func() {
+		defer cli.Guard()
 		for _, part := range parts {
 			cmd := exec.Command("nice", append([]string{"-n", "19", "go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-exec", "true"}, part...)...)
 			cmd.Env = env
