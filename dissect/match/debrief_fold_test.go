@@ -599,22 +599,9 @@ func (f *tally) checkPlots(t *testing.T, m *match.Match) {
 	got := map[string][]string{}
 	for i := range m.Lives {
 		l, life := &m.Lives[i], lifeOf(m, i)
-		var hull, shields []string
-		for _, c := range l.Condition {
-			if c.Hull >= 0 {
-				hull = append(hull, fmt.Sprintf("%.6f %.4f", c.T, c.Hull))
-			}
-			if c.Shields[0] >= 0 {
-				shields = append(shields, fmt.Sprintf("%.6f %v", c.T, c.Shields))
-			}
-		}
-		for _, s := range l.Systems {
-			for _, h := range s.History {
-				key := life + " " + s.Name
-				got[key] = append(got[key], fmt.Sprintf("%.6f %.4f", h.T, h.Value))
-			}
-		}
-		got[life+" Hull"], got[life+" shields"] = hull, shields
+		plotted(l, func(what string, t float64, value string) {
+			got[life+" "+what] = append(got[life+" "+what], fmt.Sprintf("%.6f %s", t, value))
+		})
 		for _, s := range f.shields[life] {
 			want[life+" shields"] = append(want[life+" shields"], fmt.Sprintf("%.6f %s", s.t, s.system))
 		}
@@ -627,8 +614,23 @@ func (f *tally) checkPlots(t *testing.T, m *match.Match) {
 		delete(got, key)
 	}
 	for key, list := range got {
-		if len(list) > 0 {
-			t.Errorf("%s: %q, of which the fold knows nothing", key, list)
+		t.Errorf("%s: %q, of which the fold knows nothing", key, list)
+	}
+}
+
+// plotted calls each with the conditions of a life.
+func plotted(l *match.Life, each func(what string, t float64, value string)) {
+	for _, c := range l.Condition {
+		if c.Hull >= 0 {
+			each("Hull", c.T, fmt.Sprintf("%.4f", c.Hull))
+		}
+		if c.Shields[0] >= 0 {
+			each("shields", c.T, fmt.Sprint(c.Shields))
+		}
+	}
+	for _, s := range l.Systems {
+		for _, h := range s.History {
+			each(s.Name, h.T, fmt.Sprintf("%.4f", h.Value))
 		}
 	}
 }
@@ -644,6 +646,18 @@ func changes(all []string) (out []string) {
 		out = append(out, x)
 	}
 	return out
+}
+
+// between returns place and speed at a moment between two points of a track.
+func between(a, b *match.Sample, t float64) (at [3]float64, speed float64) {
+	share := 1.0
+	if b.T > a.T {
+		share = (t - a.T) / (b.T - a.T)
+	}
+	for k := range at {
+		at[k] = float64(a.At[k]) + share*float64(b.At[k]-a.At[k])
+	}
+	return at, float64(a.Speed) + share*float64(b.Speed-a.Speed)
 }
 
 // checkFlight holds the places and speeds that a player sent against the track, which
@@ -663,18 +677,9 @@ func (f *tally) checkFlight(t *testing.T, l *match.Life, all []aPlace) {
 		if told++; n == len(l.Track) {
 			continue
 		}
-		a, b := l.Track[max(n-1, 0)], l.Track[n]
-		share := 1.0
-		if b.T > a.T {
-			share = (p.t - a.T) / (b.T - a.T)
-		}
-		off := 0.0
-		for k := range p.at {
-			d := p.at[k] - (float64(a.At[k]) + share*float64(b.At[k]-a.At[k]))
-			off += d * d
-		}
-		if speed := float64(a.Speed) + share*float64(b.Speed-a.Speed); math.Sqrt(off) > 0.5 || math.Abs(speed-p.speed) > 0.51 {
-			t.Errorf("at %.3f the ship %08X is at %v with %v, the track has %v and %v", p.t, uint32(l.Object), p.at, p.speed, a, b)
+		at, speed := between(&l.Track[max(n-1, 0)], &l.Track[n], p.t)
+		if off := math.Hypot(math.Hypot(p.at[0]-at[0], p.at[1]-at[1]), p.at[2]-at[2]); off > 0.5 || math.Abs(speed-p.speed) > 0.51 {
+			t.Errorf("at %.3f the ship %08X is at %v with %v, the track has %v and %v", p.t, uint32(l.Object), p.at, p.speed, at, speed)
 			return
 		}
 		checked++
