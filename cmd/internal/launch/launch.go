@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	softly = 3 * time.Second // the default of Server.soft
-	surely = 2 * time.Second // time that the system may take to end killed processes
+	softly = 3 * time.Second  // the default of Server.soft
+	surely = 10 * time.Second // time that a busy system may take to end killed processes
 	looks  = 10 * time.Millisecond
 
 	lastWords = 500 * time.Millisecond // time to read the last output of a server that has ended

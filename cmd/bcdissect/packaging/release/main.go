@@ -28,8 +28,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 const (
@@ -86,28 +89,27 @@ func (r *release) run() error {
 	if err != nil {
 		return err
 	}
-	if err := r.linux(platforms); err != nil {
-		return err
-	}
 	sums := map[string]string{} // checksums of the archives, by platform
+	var mu sync.Mutex           // guards sums and err
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer cli.Guard()
+		e := r.linux(platforms)
+		mu.Lock()
+		defer mu.Unlock()
+		err = errors.Join(err, e)
+	})
 	for _, p := range platforms {
-		members, err := r.members(p)
-		if err != nil {
-			return err
-		}
-		b, err := pack(p, members, r.time)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(r.out, r.file(p)), b, 0o644); err != nil {
-			return err
-		}
-		sums[p] = fmt.Sprintf("%x", sha256.Sum256(b))
-		if p == "windows_amd64" && r.nsis != "" {
-			if err := r.installer(p, members); err != nil {
-				return err
-			}
-		}
+		all.Go(func() {
+			defer cli.Guard()
+			sum, e := r.archive(p)
+			mu.Lock()
+			defer mu.Unlock()
+			sums[p], err = sum, errors.Join(err, e)
+		})
+	}
+	if all.Wait(); err != nil {
+		return err
 	}
 	if err := r.formula(sums); err != nil {
 		return err
@@ -116,6 +118,25 @@ func (r *release) run() error {
 		return err
 	}
 	return r.checksums()
+}
+
+// archive makes a platform's archive and installer, and returns the archive's checksum.
+func (r *release) archive(platform string) (sum string, err error) {
+	members, err := r.members(platform)
+	if err != nil {
+		return "", err
+	}
+	b, err := pack(platform, members, r.time)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(r.out, r.file(platform)), b, 0o644); err != nil {
+		return "", err
+	}
+	if platform == "windows_amd64" && r.nsis != "" {
+		err = r.installer(platform, members)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(b)), err
 }
 
 // platforms returns the platforms that were built, such as "linux_amd64".
