@@ -55,7 +55,7 @@ func TestLive(t *testing.T) {
 			"live", "-i", "lo", "-f", "udp port " + number, "-a", "packets:" + all, "-a", "duration:60", "-w", file, "-T", "histogram",
 		}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs})
 	}()
-	code, sent := cli.ExitOK, 0
+	var code, sent int
 	select {
 	case <-errs.said:
 		sent = sendAgain(t, host, port)
