@@ -979,3 +979,42 @@ func (f *forger) attack(t *testing.T, at func(f *forger, tick int)) (mean, longe
 	}
 	return s.echo()
 }
+
+// A game that loads the mission sends nothing and reads nothing for a while. Whoever forges its address
+// meanwhile doesn't throw it out, rename it or keep it from getting in, not even with the right id.
+func TestForgedWhileLoading(t *testing.T) {
+	for n, tt := range joinings {
+		for _, guess := range []string{"unlucky", "lucky"} {
+			t.Run(fmt.Sprint(tt.name, "/", guess), func(t *testing.T) {
+				t.Parallel()
+				s := besiege(t, 2, relay.Config{})
+				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+				late := s.add(false)
+				late.Client.Client.Enter = false
+				late.Connect(s.now)
+				for !late.Loaded {
+					s.advance(step, nil)
+				}
+				s.advance(time.Duration(300+40*n)*time.Millisecond, nil)
+				others := s.clients
+				s.clients = slices.DeleteFunc(slices.Clone(s.clients), func(p *player) bool { return p == late })
+				delete(s.byAddr, late.addr)
+				f := &forger{siege: s, victim: &chatter{player: late}, unlucky: guess == "unlucky", lucky: guess == "lucky"}
+				s.chat(12*time.Second, func(tick int) { tt.at(f, tick) })
+				s.clients, s.byAddr[late.addr] = others, late
+				late.Say(s.now, msg.OpClientReady, new(msg.ClientReady))
+				took := s.until(late, 10*time.Second)
+				if late.Phase != relaytest.Playing {
+					t.Errorf("phase %d, %v", late.Phase, s.events[max(0, len(s.events)-3):])
+				}
+				t.Logf("in after %v", took)
+				s.unharmed()
+				for _, p := range s.host.Players() {
+					if p.Addr == late.addr && wire.WideText(p.Name).Raw() != late.Name {
+						t.Errorf("it is called %q", p.Name)
+					}
+				}
+			})
+		}
+	}
+}
