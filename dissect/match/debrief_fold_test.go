@@ -696,7 +696,7 @@ func (f *tally) checkKill(t *testing.T, m *match.Match, k *match.Kill) {
 		return
 	}
 	life := lifeOf(m, k.Life)
-	in := func(at float64) bool { return at <= k.T+1e-6 && at >= k.T-match.LastSeconds }
+	in := func(at float64) bool { return at <= k.T+1e-6 && at >= k.T-15 }
 	same(t, fmt.Sprintf("loss at %.3f", k.T), f.shown(m, k.Fire), f.fire(
 		func(s *aShot) bool { return s.target == life && in(s.t) },
 		func(b *aBlow) bool { return b.target == life && in(b.t) }))

@@ -506,6 +506,9 @@ func playHour(t *testing.T, length time.Duration, scripts []bots.Script) {
 	}
 	all := &r.All
 	t.Logf("%d joins, %d deaths, %d shots at %.1f times the speed; gap %.0f ms, at most %.0f, %d of %d updates missing", all.Joins, all.Deaths, all.Shots, speed, all.Gap.P95, all.Gap.Max, all.UpdatesMissing, all.UpdatesSeen)
+	if all.UpdatesSeen < 5*all.Updates {
+		t.Errorf("seven others got only %d copies of %d updates", all.UpdatesSeen, all.Updates)
+	}
 	if all.PutOut > 0 || all.LinesMissing > 0 || all.UpdatesMissing > 0 {
 		t.Errorf("%d bots lost the game (%s), %d lines of chat and %d updates are missing", all.PutOut, all.Reason, all.LinesMissing, all.UpdatesMissing)
 	}

@@ -205,13 +205,14 @@ function restart() {
   app.speed = chosen();
   const page = document.getElementById('page');
   page.replaceChildren(skipButton(), bars('Live', live.status));
-  show(page, { captures: [], matches: live.matches });
-  page.querySelector('footer').textContent = `Times are minutes and seconds since the recording began; distances are game units. A value that the traffic does not show is left out.${live.first ? ` The page shows the last ${live.shown} matches; ${plural(live.first, 'earlier match is', 'earlier matches are')} in the recording only.` : ''}`;
   const link = live.begun ? { t: null, n: null } : fromLink();
   const past = link.t !== null || (link.n !== null && link.n !== last());
+  live.passing = !past; // the first match is opened on the way to the last
+  show(page, { captures: [], matches: live.matches });
+  live.passing = false;
+  page.querySelector('footer').textContent = `Times are minutes and seconds since the recording began; distances are game units. A value that the traffic does not show is left out.${live.first ? ` The page shows the last ${live.shown} matches; ${plural(live.first, 'earlier match is', 'earlier matches are')} in the recording only.` : ''}`;
   live.begun = true;
   if (!past) { app.choose(last()); catchUp(); }
-  forgetFlights();
   document.documentElement.dataset.ready ??= Math.round(performance.now());
 }
 
@@ -336,6 +337,8 @@ app.opened = async () => {
   app.replay.querySelector('.deck').append(live.button);
   live.length = app.replay.querySelector('.now small');
   const { index, m } = app;
+  if (live.passing) return;
+  forgetFlights();
   if (present() || live.flights[index]?.points) return;
   const answer = await fetch(`api/flights?match=${live.first + index}`);
   if (!answer.ok) return;
