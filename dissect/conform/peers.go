@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform/internal/align"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -91,18 +92,27 @@ func (c *comparer) together(d, o *destination) (at align.Pair, certain bool) {
 	return align.Pair{X: d.lastBefore(frame), Y: o.lastBefore(frame)}, false
 }
 
-// lastOf returns the place of the last answer to an input, also if others sent
-// it, if the answers follow each other.
+// lastOf returns the place of the last announcement because of an input, also
+// to others, if the announcements follow each other and the capture has what
+// came before. Otherwise the host may have made them earlier, too.
 func (d *destination) lastOf(s *source) (i int, ok bool) {
+	l := d.line[1]
 	lo, hi, n := maxPlaces, -1, 0
 	for i := range s.spots {
 		if p := &s.spots[i]; p.to == d && p.class == 1 {
-			if k, ok := d.line[1].index(p.number); ok && !d.line[1][k].copied {
+			if k, ok := l.index(p.number); ok && l[k].op == msg.OpPlayerAnnounce {
 				lo, hi, n = min(lo, k), max(hi, k), n+1
 			}
 		}
 	}
-	return hi, n > 0 && hi-lo < n && int(d.line[1][lo].frame) >= s.client.First
+	if n == 0 || hi-lo >= n || int(l[lo].frame) < s.client.First {
+		return 0, false
+	}
+	before := lo - 1
+	for before >= 0 && l[before].src == s && l[before].number == l[before+1].number-1 {
+		before--
+	}
+	return hi, before >= 0 && l[before].number == l[before+1].number-1
 }
 
 // later reports whether the host made a message after a frame, since an earlier

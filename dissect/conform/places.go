@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -161,7 +162,7 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 	var lo, hi int64
 	both := func(k int) (ok bool) {
 		s := l[k].src
-		if s == nil || s == own || l[k].number == number || d.onArrival && s.twice() { // the host may have acted on it twice
+		if s == nil || s == own || l[k].number == number || d.onArrival && (s.twice() || !l[k].copied && l[k].op == msg.OpObjectCreateTeam) { // the host may have acted on it twice, or for another reason
 			return false
 		}
 		d.work.spend(len(s.spots))
