@@ -111,11 +111,12 @@ func (d *destination) numbersOf(class int, author *Client, number int64) (lo, hi
 	return lo, hi
 }
 
-// causeFits reports whether the cause of a message fits its author's order.
+// causeFits reports whether the cause of a message fits its author's order, and
+// was recorded before it.
 func (d *destination) causeFits(class, i int) bool {
 	p := &d.line[class][i]
 	s := p.src
-	if s == nil || p.ambiguous {
+	if s == nil || p.ambiguous || int(p.frame) < s.frame {
 		return false
 	}
 	if s.number < 0 {
