@@ -127,7 +127,7 @@ func (t *timeline) prove(r *dissect.Record, e *Event) {
 	case decode.StepNone, decode.StepAnswer, decode.StepFiles, decode.StepReady:
 	}
 	switch {
-	case e.Op == msg.OpPlayerAnnounce:
+	case e.Op == msg.OpPlayerAnnounce && !r.Late: // otherwise a later player may have the id
 		if code, peer, ok := t.announced(e); ok && code == event.CodeNewPlayerInGame {
 			if peer == c.Peer {
 				t.readied(c)

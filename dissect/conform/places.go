@@ -163,7 +163,7 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 	var lo, hi int64
 	both := func(k int) (ok bool) {
 		s := l[k].src
-		if s == nil || s == own || l[k].number == number || d.onArrival && (s.twice() || !l[k].copied && l[k].op == msg.OpObjectCreateTeam) { // the host may have acted on it twice, or for another reason
+		if s == nil || s == own || l[k].number == number || d.onArrival && (s.kind != Input || s.twice() || !l[k].copied && l[k].op == msg.OpObjectCreateTeam) { // leaves look alike; the host may have acted on it twice, or for another reason
 			return false
 		}
 		d.work.spend(len(s.spots))
