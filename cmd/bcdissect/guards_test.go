@@ -46,7 +46,7 @@ func joinNamed(t *testing.T, host *hostProcess, n int, name string) *udpClient {
 type replayed struct {
 	Conforms    bool
 	Deviations  []struct{ Rule string }
-	Differences []struct{ Kind, Name string }
+	Differences []struct{ Kind, Name, Detail string }
 }
 
 // TestReplayOfGuards replays a recording of the relay's measures against an
@@ -54,7 +54,6 @@ type replayed struct {
 // and finds a change of one byte in the recording.
 func TestReplayOfGuards(t *testing.T) {
 	fixtures.System(t)
-	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
