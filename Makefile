@@ -86,11 +86,10 @@ web: licence-texts ## the page that reads captures in the browser, as a static s
 	GOOS=js GOARCH=wasm CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o "$$dir/bcdissect.wasm" ./cmd/web && \
 	$(GO) run ./cmd/web/site -wasm "$$dir/bcdissect.wasm" -support "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" -licences dist/licences.txt -out dist/web -zip cmd/internal/site/site.zip
 
-# Many tests wait, so that more than one for each processor may run at a time, and
-# one package more than there are processors. Fewer garbage collections save a tenth
-# of the processor time.
+# Many tests wait, so that more than one for each processor may run at a time. Fewer
+# garbage collections save a tenth of the processor time.
 test system race: export GOGC := $(or $(GOGC),400)
-SIDE_BY_SIDE = -p $(or $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))),3) -parallel 8
+SIDE_BY_SIDE = -parallel 8
 test: ## the tests: a minute, and one more for the first build
 	$(GO) test $(SIDE_BY_SIDE) $(TESTFLAGS) -timeout 30m ./...
 
