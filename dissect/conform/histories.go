@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -128,7 +127,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyCrossed // all look alike
 	case x.copied() && s.client != d.client && (!d.client.letIn() || s.frame < d.client.settledAt):
 		return whyNotLetIn
-	case c.absent(x):
+	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client):
 		return whyCrossed
 	case d.client.cut:
 		return whyCut
@@ -309,9 +308,13 @@ func (c *comparer) surplus(d *destination, g *got) {
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	own, counterpart, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
-	made, creates := createdBy(c.t.bodies.game(g.Body))
+	m := c.t.bodies.game(g.Body)
+	made, creates := createdBy(m)
+	if v, ok := m.(*msg.VerifyEnterSet); ok {
+		made.id = v.Object
+	}
 	switch {
-	case g.MadeUp || creates && c.t.restored(made.id):
+	case g.MadeUp || made.id != 0 && c.t.restored(made.id):
 		return whyMadeUp, true
 	case c.t.cut > 0:
 		return whyCut, true
@@ -321,7 +324,8 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "", false
 	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
 		return whyDoubled, true
-	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g):
+	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
+		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed, true
 	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
 		return whyDoubled, true
@@ -460,7 +464,7 @@ func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 			continue
 		}
 		at := d.around(class, g.Number, o, nil)
-		if !at.whole() || o.unseen(class, at.from, at.till) {
+		if !at.whole() || o.unseen(class, at.from, at.till) || !o.inGame(class, at.from) {
 			continue
 		}
 		if o.count(class, g.key, at.from, at.till, a) < d.count(class, g.key, at.lo, at.hi, a) {
@@ -468,6 +472,17 @@ func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 		}
 	}
 	return false
+}
+
+// inGame reports whether a client was certainly in the game when the host made
+// a message to it. Clients are told of ships before that.
+func (d *destination) inGame(class int, number int64) bool {
+	e := d.client.entry
+	if e == nil || e.kind != Input {
+		return d.client.Adopted && !d.client.Joining
+	}
+	_, last, ok := e.spotAt(d, class)
+	return ok && last <= number
 }
 
 // instead returns the captured message that came in place of one that did not
@@ -536,11 +551,6 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	c.close(x, g)
 	if x.replica {
 		row.Matched++
-		return
-	}
-	if x.op == msg.OpSettings && c.crowded(d.client) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
-		c.excuse(x, whyCrossed)
-		c.incomparable(g, whyCrossed)
 		return
 	}
 	if x.reliable {
