@@ -226,12 +226,8 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 // Config.Proof demands it of all.
 func (h *Host) mustSign(p *peer) bool {
 	f := &p.forgery
-	return h.cfg.Proof || p.loads() || !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
+	return h.cfg.Proof || !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
 }
-
-// loads reports whether a client loads the mission that has answered a challenge
-// before. It may be silent for long, but is surely no guess of an attacker.
-func (p *peer) loads() bool { return p.phase == Loading && !p.signed.IsZero() }
 
 // doubted returns which messages to reject in a deciphered datagram with a
 // player's id, because the sender may be an attacker.
@@ -244,7 +240,7 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 			p.goodbye = farewell{}
 		}
 	}
-	p.unsigned = !p.sign && (p.trusted && h.now.Sub(p.signed) < signedFor || p.loads())
+	p.unsigned = !p.sign && p.trusted && h.now.Sub(p.signed) < signedFor
 	p.link.Unsigned(p.unsigned)
 	p.link.Unsure(p.signed.IsZero() && p.known() && p.phase == Playing)
 	switch {
@@ -432,7 +428,7 @@ func (p *peer) usualSilence() time.Duration {
 // it is not in the game, makes no progress, and has not answered a challenge
 // lately.
 func (h *Host) ghost(p *peer) bool {
-	return p.phase < Playing && !p.loads() && h.guarded(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
+	return p.phase < Playing && h.guarded(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
 }
 
 // present reports whether a client is still there, as far as the host knows.

@@ -204,7 +204,7 @@ func (h *Host) repeats(p *peer, m *transport.Message, req *transport.Request) bo
 		return true
 	case p.short || p.known(): // the id may have been used by an attacker
 		p.short, p.assumed, p.proved, p.phase, p.round, p.voice = m.Short, 0, false, Checking, 0, session.Voice{}
-		p.born, p.moved, p.signed = h.now, h.now, time.Time{}
+		p.born, p.moved = h.now, h.now
 		h.connectLink(p)
 		h.letIn(p)
 		h.ask(p)
