@@ -22,7 +22,7 @@ var sound = []string{
 	"join_flow.pcap", "networked_battle.pcap", "no_identity.pcap", "lossy.pcap", "battle_mix.pcap.gz",
 	"reliability/g_s1_p4.pcap.gz", "reliability/g_s5_p4_droptx.pcap.gz", "reliability/st_chat_genuine.pcap.gz", "reliability/st_fire1.pcap.gz",
 	"reliability/st_mix_fix_drx.pcap.gz", "field/c15.router.pcap.gz", "field/c21.host.pcap.gz", "field/c21.client.pcap.gz",
-	"field/r20.host.pcap.gz", "field/r20.router.pcap.gz", "field/r5.client.pcap.gz",
+	"rejoin/r20.router.pcap.gz", "rejoin/r5.client.pcap.gz",
 }
 
 // altered are the captures in which a host commits faults.
