@@ -653,7 +653,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	c.close(x, g)
 	c.changes++
 	x.body = nil
-	if g.Number >= 0 && !(x.copied() && x.src == x.src.client.entry) { // copies of entries look alike
+	if g.Number >= 0 && (!x.copied() || x.src != x.src.client.entry) { // copies of entries look alike
 		class := classOf(g.Type)
 		if d.line[class].caused(g.Number, x.src, x.copied()) > 0 && (x.copied() || !creates(c.specOf(x))) { // ships are told again and again
 			x.src.spots = append(x.src.spots, spot{to: d, class: uint8(class), number: g.Number})

@@ -78,7 +78,7 @@ func (c *comparer) lookAcross(d, o *destination) {
 // were in the game. It also reports whether these are certain.
 func (c *comparer) together(d, o *destination) (at align.Pair, certain bool) {
 	e, f := d.client.entry, o.client.entry
-	if e != nil && f != nil && e.kind == Input && f.kind == Input && !(c.actsOnArrival() && (e.twice() || f.twice())) { // otherwise the host may have acted on one twice
+	if e != nil && f != nil && e.kind == Input && f.kind == Input && (!c.actsOnArrival() || !e.twice() && !f.twice()) { // otherwise the host may have acted on one twice
 		if f.index > e.index {
 			e = f
 		}
