@@ -22,16 +22,14 @@ var sound = []string{
 	"join_flow.pcap", "networked_battle.pcap", "no_identity.pcap", "lossy.pcap", "battle_mix.pcap.gz",
 	"reliability/g_s1_p4.pcap.gz", "reliability/g_s5_p4_droptx.pcap.gz", "reliability/st_chat_genuine.pcap.gz", "reliability/st_fire1.pcap.gz",
 	"reliability/st_mix_fix_drx.pcap.gz", "field/c15.router.pcap.gz", "field/c21.host.pcap.gz", "field/c21.client.pcap.gz",
-	"rejoin/r20.router.pcap.gz", "rejoin/r5.client.pcap.gz",
 }
 
 // altered are the captures in which a host commits faults.
 var altered = []string{"networked_battle.pcap", "battle_mix.pcap.gz", "reliability/g_s1_p4.pcap.gz", "reliability/st_mix_fix_drx.pcap.gz", "field/c21.host.pcap.gz"}
 
-// steady are the sound captures whose hosts heed all acknowledgements, without those
-// over the worst lines, where nearly everything is sent again. Their hosts commit the
-// faults that are findings.
-var steady = slices.DeleteFunc(slices.Clone(sound), func(name string) bool { return deaf[name] > 0 || strings.Contains(name, "/r20.") })
+// steady are the sound captures whose hosts heed all acknowledgements. Their hosts
+// commit the faults that are findings.
+var steady = slices.DeleteFunc(slices.Clone(sound), func(name string) bool { return deaf[name] > 0 })
 
 // judged returns the judge's reports of a tape.
 func (t tape) judged(tb testing.TB) []*result.Report {
