@@ -125,8 +125,8 @@ const (
 	maxPlaces       = 3 << 17
 	maxInputs       = 1 << 13
 	maxDestinations = 2 * maxClients
-	maxExplosions   = 256 // of one ship
-	sourcePlaces    = 4   // a client's message takes as much memory as this number of places
+	maxExplosions   = 1 << 13
+	sourcePlaces    = 4 // a client's message takes as much memory as this number of places
 )
 
 // A comparer compares the models' messages with the captured host's. It pairs
@@ -163,6 +163,7 @@ type comparer struct {
 	sayers     map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 	passed     [2][]element                // buffers that lookAcross reuses
 	explosions map[wire.ObjectID][]spot    // the host's messages about ships that explode
+	exploded   int                         // number of these messages
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
@@ -469,6 +470,18 @@ func (c *comparer) say(src *source) {
 	}
 	src.kept = true
 	c.places += sourcePlaces
+}
+
+// explodes records a message of the host about a ship that explodes.
+func (c *comparer) explodes(e *Event, ship wire.ObjectID) {
+	switch {
+	case e.Number < 0:
+	case c.exploded >= c.t.budget.of(maxExplosions):
+		c.t.reached[result.LimitMemory]++
+	default:
+		c.exploded++
+		c.explosions[ship] = append(c.explosions[ship], spot{to: c.dest(e.Client), class: 1, number: e.Number})
+	}
 }
 
 // place records a message of the host in the order of its number.

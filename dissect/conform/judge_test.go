@@ -275,6 +275,25 @@ func TestSound(t *testing.T) {
 	}
 }
 
+// TestComeBack: OpenBC's host isn't blamed for players who leave and come back over a
+// bad line. A ClientReady that is sent again is answered again, ships come and go
+// during a join, joins cross, and late messages tell of somebody who had the same id.
+func TestComeBack(t *testing.T) {
+	for _, name := range []string{"../rejoin/r20.router.pcap.gz", "../rejoin/r5.client.pcap.gz"} {
+		whole := readTape(t, name)
+		for _, w := range []trouble{{"unchanged", 0}, {"lost", 0.005}, {"doubled", 0.05}, {"delayed", 0.02}, {"begun late", 0}, {"ended early", 0}} {
+			reports := whole.after(w, 1).judged(t)
+			if len(reports) != 1 || reports[0].Inputs < 300 {
+				t.Fatalf("%s, %v: %d hosts", name, w, len(reports))
+			}
+			for i := range reports[0].Differences {
+				d := &reports[0].Differences[i]
+				t.Errorf("%s, %v: %s %s in frame %d: %s", name, w, d.Kind, d.Name, d.Frame, d.Detail)
+			}
+		}
+	}
+}
+
 func writeJudge(t *testing.T) {
 	t.Helper()
 	page, err := os.ReadFile(judgeTables)

@@ -57,7 +57,6 @@ func (c *comparer) lookAcross(d, o *destination) {
 		return
 	}
 	from, begins := c.together(d, o)
-
 	xs, ys := c.passedOn(c.passed[0][:0], d, o, from.X), c.passedOn(c.passed[1][:0], o, d, from.Y)
 	c.passed = [2][]element{xs, ys}
 	c.work.spend(len(xs) + len(ys))

@@ -172,7 +172,7 @@ func (p *player) join(e *Event) {
 // seat gives a client the slot that the captured host gave it.
 func (p *player) seat(c *Client) {
 	n := p.at(c.Addr)
-	if n == nil || n.client != c || n.slot < 0 || c.Slot < 0 || n.slot == c.Slot {
+	if n == nil || n.client != c || n.slot < 0 || c.Slot < 0 || n.slot == c.Slot || !p.host.Seat(c.Addr, c.Slot) {
 		return
 	}
 	for _, o := range p.list {
@@ -181,7 +181,6 @@ func (p *player) seat(c *Client) {
 		}
 	}
 	n.slot = c.Slot
-	p.host.Seat(c.Addr, c.Slot)
 }
 
 // close forgets an end.

@@ -242,9 +242,7 @@ func (r *Replay) explode(e *Event) {
 	if !ok || m.Code != event.CodeObjectExploding {
 		return
 	}
-	if d := r.cmp.dest(e.Client); e.Number >= 0 && len(r.cmp.explosions[m.Dest]) < maxExplosions {
-		r.cmp.explosions[m.Dest] = append(r.cmp.explosions[m.Dest], spot{to: d, class: 1, number: e.Number})
-	}
+	r.cmp.explodes(e, m.Dest)
 	slot, ok := m.Dest.Slot()
 	for _, p := range r.players {
 		if ok && p.model == dialectModel {

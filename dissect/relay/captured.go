@@ -2,6 +2,7 @@ package relay
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/internal/session"
@@ -66,17 +67,21 @@ func (h *Host) Exploded(slot int) {
 }
 
 // Seat notes that the captured host gave a client another slot. A client that
-// has it gets the former slot.
-func (h *Host) Seat(client netip.AddrPort, slot int) {
-	for _, p := range h.byAddr[client] {
-		if p.slot >= 0 && slot < len(h.slots) {
-			o := h.slots[slot]
-			if h.slots[p.slot] = o; o != nil {
-				o.slot = p.slot
-			}
-			h.slots[slot], p.slot = p, slot
+// has it gets the former slot. Seat reports whether there are the client and
+// the slot.
+func (h *Host) Seat(client netip.AddrPort, slot int) bool {
+	for _, p := range slices.Backward(h.byAddr[client]) { // the latest
+		if p.slot < 0 || slot < 0 || slot >= len(h.slots) {
+			continue
 		}
+		o := h.slots[slot]
+		if h.slots[p.slot] = o; o != nil {
+			o.slot = p.slot
+		}
+		h.slots[slot], p.slot = p, slot
+		return true
 	}
+	return false
 }
 
 // pass passes a message on to the receiver of the messages for captured clients.

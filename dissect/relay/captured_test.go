@@ -145,3 +145,36 @@ func TestExploded(t *testing.T) {
 		}
 	}
 }
+
+// A captured host's choice of a slot takes effect, and whoever has the slot gets
+// the other one. Nothing happens if there is no such client or slot.
+func TestSeat(t *testing.T) {
+	h := NewHost(Config{Captured: true})
+	addr := func(i byte) netip.AddrPort { return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 6000) }
+	var list [2]*peer
+	for i := range list {
+		p := &peer{addr: addr(byte(i)), slot: i}
+		list[i], h.slots[i], h.byAddr[p.addr] = p, p, []*peer{p}
+	}
+	for _, tt := range []struct {
+		client byte
+		slot   int
+		seated bool
+		want   [2]int // slots of both clients afterwards
+	}{
+		{0, 5, true, [2]int{5, 1}},
+		{1, 5, true, [2]int{1, 5}},
+		{1, MaxPlayers, false, [2]int{1, 5}},
+		{1, -1, false, [2]int{1, 5}},
+		{9, 2, false, [2]int{1, 5}},
+	} {
+		if got := h.Seat(addr(tt.client), tt.slot); got != tt.seated {
+			t.Errorf("client %d in slot %d: %v", tt.client, tt.slot, got)
+		}
+		for i, p := range list {
+			if p.slot != tt.want[i] || h.slots[p.slot] != p {
+				t.Errorf("client %d in slot %d: client %d has slot %d, want %d", tt.client, tt.slot, i, p.slot, tt.want[i])
+			}
+		}
+	}
+}
