@@ -61,6 +61,26 @@ type acks struct {
 	again ackList         // sent too rarely to end: due ones cause a datagram
 	rider ackList         // sent only in datagrams that have other messages
 	spare *ack            // unused ones
+	once  bool            // none is repeated
+}
+
+// AckOnce tells whether to send each acknowledgement only once, because the
+// message may be somebody else's guess. Repetitions could acknowledge what the
+// other side has yet to send, so those that are due are dropped.
+func (e *Endpoint) AckOnce(on bool) {
+	s := &e.acks
+	if on && !s.once {
+		for _, l := range [...]*ackList{&s.again, &s.rider} {
+			for a := l.first; a != nil; a = l.first {
+				a.leave()
+				s.free(a)
+			}
+		}
+		for a := s.fresh.first; a != nil; a = a.next {
+			a.times = acksAtMost - 1
+		}
+	}
+	s.once = on
 }
 
 // put adds an acknowledgement that counts as sent some times, or restarts one

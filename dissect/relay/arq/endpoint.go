@@ -224,6 +224,7 @@ type outgoing struct {
 	reliable     bool
 	priority     bool
 	fragment     bool
+	doubtful     bool // it was acknowledged without a sign
 
 	prev, next *outgoing // neighbours in byNumber. next is also the next one in a fifo or among the spare ones.
 }
@@ -414,7 +415,11 @@ func (e *Endpoint) forget(o *outgoing) {
 	e.due.remove(o)
 	e.ordered.remove(o)
 	delete(e.unacked, o.key())
-	e.window.flight -= o.cost()
+	if o.doubtful {
+		e.window.doubtful -= o.cost()
+	} else {
+		e.window.flight -= o.cost()
+	}
 	e.free(o)
 }
 
@@ -553,7 +558,9 @@ func (e *Endpoint) retransmit(now time.Duration, b *builder) {
 			passed[n], n = o, n+1
 			continue
 		}
-		e.overdue(now)
+		if !o.doubtful {
+			e.overdue(now)
+		}
 		e.burstSize += len(o.body) + transport.PlainHeader
 		e.stats.Retransmitted++
 		o.before, o.last = o.last, now

@@ -150,15 +150,21 @@ func (e *Endpoint) remove(now time.Duration, h *transport.Header, class, tries i
 	if found == nil || found.tries < tries {
 		return false
 	}
+	if !found.doubtful {
+		e.measure(now, found)
+		if w := &e.window; found.tries == 1 {
+			w.size = min(w.size+found.cost(), windowMost)
+		}
+	}
+	if e.claims.unsigned { // it may be forged, and if not, it comes again with a sign
+		e.doubt(now, found)
+		return true
+	}
 	if class == control {
 		e.answers = true
 	}
 	e.progress = now
-	e.measure(now, found)
 	e.keep(found)
-	if w := &e.window; found.tries == 1 {
-		w.size = min(w.size+found.cost(), windowMost)
-	}
 	e.forget(found)
 	e.stats.Acknowledged++
 	return true
@@ -350,7 +356,7 @@ func (e *Endpoint) ack(now time.Duration, h *transport.Header) {
 		now += connectAckWait // the game sends the accept first
 	}
 	times := 0
-	if e.claims.unsigned { // repetitions could acknowledge what the other side has yet to send
+	if e.claims.unsigned || e.acks.once { // repetitions could acknowledge what the other side has yet to send
 		times = acksAtMost - 1
 	}
 	e.acks.put(transport.AckOf(h), now, e.limits.Acks, times)

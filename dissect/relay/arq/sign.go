@@ -75,7 +75,9 @@ const (
 // Unsigned tells whether the messages that follow lack a sign that the other
 // side nearly always gives. Such messages are delivered in order, but not kept
 // if they come early or in fragments. If a message with a sign has the number
-// of one of them, but other bytes, it is delivered all the same.
+// of one of them, but other bytes, it is delivered all the same. An
+// acknowledgement puts off the next repetition of its message by a second, once,
+// but the message is repeated until an acknowledgement comes with a sign.
 func (e *Endpoint) Unsigned(on bool) { e.claims.unsigned = on }
 
 // Unsure tells that the other side gives no signs, so that messages may be
@@ -101,6 +103,18 @@ func (e *Endpoint) claim(now time.Duration, in *inbox, m *transport.Message) boo
 		s.next = (s.next + 1) % claimsMost
 	}
 	return true
+}
+
+// doubt puts off the next repetition of a message that was acknowledged without
+// a sign. It takes no room in the window meanwhile.
+func (e *Endpoint) doubt(now time.Duration, o *outgoing) {
+	if o.doubtful {
+		return
+	}
+	e.window.flight -= o.cost()
+	e.window.doubtful += o.cost()
+	o.doubtful, o.due = true, max(o.due, now+FirstInterval)
+	e.due.fix(o)
 }
 
 // sumOf returns a number for the bytes of a message.

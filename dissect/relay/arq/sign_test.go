@@ -262,6 +262,60 @@ func TestUnsignedAcknowledged(t *testing.T) {
 	}
 }
 
+// An acknowledgement without a sign puts off the repetition of its message by a second, once, and takes
+// the message out of the window. Only one with a sign ends the message.
+func TestUnsignedAcknowledgement(t *testing.T) {
+	l := New(1, Limits{})
+	l.Adapt(true)
+	say(t, l, after(0), "lost")
+	l.Datagram(after(0), nil)
+	ack := &transport.Message{Header: transport.AckOf(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true})}
+	l.Unsigned(true)
+	for n := range 100 { // a forger goes on
+		l.Receive(after(0.1+float64(n)/1000), ack, nil)
+	}
+	if l.window.flight != 0 || l.window.doubtful == 0 || l.Stats().Acknowledged != 0 || l.Idle() {
+		t.Errorf("%+v, %+v", l.window, l.Stats())
+	}
+	if _, ok := l.Datagram(after(1.05), nil); ok {
+		t.Error("it is repeated although it is put off")
+	}
+	for n := range 100 {
+		l.Receive(after(1.06), ack, nil)
+		if _, ok := l.Datagram(after(1.1), nil); ok != (n == 0) {
+			t.Fatalf("%d: it is repeated: %v", n, ok)
+		}
+	}
+	l.Unsigned(false)
+	l.Receive(after(1.2), ack, nil)
+	if l.window.flight != 0 || l.window.doubtful != 0 || l.Stats().Acknowledged != 1 || !l.Idle() {
+		t.Errorf("at the end %+v, %+v", l.window, l.Stats())
+	}
+}
+
+// Where a message may be a guess, its acknowledgement is not repeated, even if it waits for that already.
+func TestAckOnce(t *testing.T) {
+	l := New(1, Limits{})
+	receive := func(seq uint16) { l.Receive(start, reliable(transport.Standard, seq, "x"), func(*Message) {}) }
+	receive(0)
+	before := len(acked(t, l, after(0)))
+	receive(1)
+	l.AckOnce(true)
+	receive(2)
+	sent := 0
+	for s := range 4 {
+		sent += len(acked(t, l, after(float64(s))))
+	}
+	if before != 1 || sent != 2 || len(l.acks.by) != 0 {
+		t.Errorf("%d and %d are sent, %d wait", before, sent, len(l.acks.by))
+	}
+	l.AckOnce(false)
+	receive(3)
+	if sent = len(acked(t, l, after(10))) + len(acked(t, l, after(11))); sent != 2 {
+		t.Errorf("%d are sent afterwards", sent)
+	}
+}
+
 // Where the other side gives no signs, of two messages with one number both are
 // delivered, and a whole one takes the place of another early one or of fragments.
 func TestUnsure(t *testing.T) {

@@ -23,9 +23,10 @@ const askable = 64
 
 // window limits how many bytes may be under way.
 type window struct {
-	size   int           // size in bytes, 0 before the first message
-	flight int           // bytes that are not acknowledged
-	shrunk time.Duration // when it last became smaller
+	size     int           // size in bytes, 0 before the first message
+	flight   int           // bytes that are not acknowledged
+	doubtful int           // bytes that were acknowledged without a sign
+	shrunk   time.Duration // when it last became smaller
 }
 
 // cost is how many bytes of the window a message takes.
@@ -65,7 +66,7 @@ func (e *Endpoint) Congested() bool {
 
 // bytesWaiting returns the approximate number of bytes that wait to be sent for
 // the first time.
-func (e *Endpoint) bytesWaiting() int { return e.bytes - e.window.flight }
+func (e *Endpoint) bytesWaiting() int { return e.bytes - e.window.flight - e.window.doubtful }
 
 // Oldest returns how long the oldest game message that was sent has waited for its
 // acknowledgement. Control messages do not matter, as for Ask.
