@@ -228,10 +228,13 @@ type anAttack struct {
 // attacks are those that the host is known to have fallen to.
 var attacks = []anAttack{
 	{"names", func(s *siege) func(int) { // 131 datagrams with 140 names each, once a second
-		all := s.intruders(2)
+		var all []*player
 		seq := map[*player]uint16{}
-		for _, p := range all {
-			p.silent = true // or what has no sign would not count against it
+		for range 2 {
+			p := s.add(false)
+			p.damaged, p.silent = true, true // or what has no sign would not count against it
+			s.join(p)
+			all = append(all, p)
 		}
 		return func(tick int) {
 			if tick%100 != 0 {

@@ -279,9 +279,6 @@ func TestForgeries(t *testing.T) {
 // that is under way then: the host acknowledges the forged one, which has the same number.
 func TestLuckyForgerWithoutSigns(t *testing.T) {
 	for _, tt := range forgeries {
-		if tt.name == "other numbers and other rubbish all the time" || tt.name == "rename" { // it doesn't end, and is believed
-			continue
-		}
 		for _, openBC := range []bool{false, true} {
 			t.Run(fmt.Sprint(tt.name, "/", openBC), func(t *testing.T) {
 				t.Parallel()
@@ -299,6 +296,7 @@ func TestLuckyForgerWithoutSigns(t *testing.T) {
 					f.victim.next--
 				}
 				s.unharmed()
+				s.keepsName(f.victim)
 				s.told(f.victim)
 				_, longest := s.echo()
 				if longest > 1500*time.Millisecond {
@@ -327,9 +325,6 @@ func TestLuckyForger(t *testing.T) {
 					c.frames = 2 + (n+i)%4
 				}
 				f := &forger{siege: s, victim: s.chatters[1], when: 83 + n%8, lucky: true, knows: knows}
-				if knows && strings.HasPrefix(tt.name, "acknowledgements") { // nobody could send what is lost again
-					s.trouble.Loss = 0
-				}
 				if n >= len(forgeries) { // it takes the room of others, which is shown by the time that lines take
 					s.trouble.Loss, f.delay = 0, step/2
 				}
@@ -338,11 +333,7 @@ func TestLuckyForger(t *testing.T) {
 				s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
 				s.advance(10*time.Second, nil)
 				s.unharmed()
-				for _, c := range s.chatters {
-					if name, ok := c.Known[f.victim.ID]; ok && name != f.victim.Name {
-						t.Errorf("%s was told that %s is called %q", c.Name, f.victim.Name, name)
-					}
-				}
+				s.keepsName(f.victim)
 				if *forged > 3 { // one line, which three see
 					t.Errorf("%d forged lines were shown", *forged)
 				}
@@ -465,6 +456,16 @@ func (s *siege) told(victim *chatter) {
 	}
 	if n != 1 {
 		s.t.Errorf("reported %d times, want once: %v", n, s.events)
+	}
+}
+
+// keepsName checks that others know the victim by its name.
+func (s *siege) keepsName(victim *chatter) {
+	s.t.Helper()
+	for _, c := range s.chatters {
+		if name, ok := c.Known[victim.ID]; ok && name != victim.Name {
+			s.t.Errorf("%s was told that %s is called %q", c.Name, victim.Name, name)
+		}
 	}
 }
 
@@ -733,7 +734,7 @@ func TestForgeriesWithoutSigns(t *testing.T) {
 				t.Parallel()
 				s := besiegeMixed(t, []bool{false, openBC, false}, relay.Config{}, 1)
 				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
-				f := &forger{siege: s, victim: s.chatters[1]}
+				f := &forger{siege: s, victim: s.chatters[1], unlucky: true}
 				forged := s.forgedLines()
 				s.events = nil
 				s.chat(40*time.Second, func(tick int) { tt.at(f, tick) }) // a deaf client is put out after 30
@@ -978,4 +979,188 @@ func (f *forger) attack(t *testing.T, at func(f *forger, tick int)) (mean, longe
 		t.Errorf("%d forged lines got through", *forged)
 	}
 	return s.echo()
+}
+
+// besiegeLoading lets two players chat, and a third one join until its game loads the mission: it sends and
+// reads nothing then.
+func besiegeLoading(t *testing.T, seed int, silent bool, cfg relay.Config) (s *siege, late *player) {
+	t.Helper()
+	s = besiege(t, 2, cfg)
+	s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+	late = s.add(false)
+	late.silent = silent
+	late.Client.Client.Enter = false
+	late.Connect(s.now)
+	for !late.Loaded {
+		s.advance(step, nil)
+	}
+	s.advance(time.Duration(300+40*seed)*time.Millisecond, nil)
+	s.absent(late)
+	return s, late
+}
+
+// absent keeps a player from sending and reading.
+func (s *siege) absent(p *player) {
+	s.clients = slices.DeleteFunc(slices.Clone(s.clients), func(o *player) bool { return o == p })
+	delete(s.byAddr, p.addr)
+}
+
+// wakes lets an absent player send and read again.
+func (s *siege) wakes(p *player) { s.clients, s.byAddr[p.addr] = append(slices.Clone(s.clients), p), p }
+
+// A game that loads the mission sends nothing and reads nothing for a while. Whoever forges its address
+// meanwhile doesn't throw it out, rename it or keep it from getting in, not even with the right id.
+func TestForgedWhileLoading(t *testing.T) {
+	attacks := slices.Concat(joinings, refusals, []aForgery{
+		{"leaves, repeated as the game does", func(f *forger, tick int) {
+			if tick%100 == 0 {
+				f.sweep(forgedLeave)
+			}
+		}},
+		{"short leaves", tenTimes(func(f *forger) {
+			f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.Leave), 2} })
+		})},
+		{"ready", tenTimes(func(f *forger) {
+			f.sweep(func(id uint8) []byte { return one(id, reliable(5), []byte{byte(msg.OpClientReady)}) })
+		})},
+	})
+	for n, tt := range attacks {
+		for _, guess := range []string{"unlucky", "lucky", "knows"} {
+			for _, away := range []time.Duration{12 * time.Second, 30 * time.Second} {
+				t.Run(fmt.Sprint(tt.name, "/", guess, "/", away), func(t *testing.T) {
+					t.Parallel()
+					s, late := besiegeLoading(t, n, false, locked)
+					f := &forger{siege: s, victim: &chatter{player: late}, unlucky: guess == "unlucky", lucky: guess == "lucky", knows: guess == "knows"}
+					s.chat(away, func(tick int) { tt.at(f, tick) })
+					s.wakes(late)
+					late.Say(s.now, msg.OpClientReady, new(msg.ClientReady))
+					took := s.until(late, 10*time.Second)
+					if late.Phase != relaytest.Playing || took > 1500*time.Millisecond {
+						t.Errorf("phase %d after %v, %v", late.Phase, took, s.events[max(0, len(s.events)-3):])
+					}
+					t.Logf("in after %v", took)
+					s.unharmed()
+					for _, p := range s.host.Players() {
+						if p.Addr == late.addr && wire.WideText(p.Name).Raw() != late.Name {
+							t.Errorf("it is called %q", p.Name)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// A game that ends while it loads, and begins again at its port, gets in at once, although somebody forges
+// its address. So does one that says that it leaves.
+func TestBeginAgainWhileLoading(t *testing.T) {
+	for n, away := range []time.Duration{0, time.Second, 3 * time.Second, 15 * time.Second} {
+		for _, forged := range []bool{false, true} {
+			for _, silent := range []bool{false, true} {
+				if forged && silent {
+					continue
+				}
+				t.Run(fmt.Sprint(away, "/", forged, "/", silent), func(t *testing.T) {
+					t.Parallel()
+					s, late := besiegeLoading(t, n, silent, relay.Config{})
+					again := &player{
+						Client: relaytest.NewClient(relaytest.Options{Name: late.Name, Nonce: 777}), addr: late.addr, damaged: true, silent: silent,
+					}
+					f := &forger{siege: s, victim: &chatter{player: again}}
+					attack := func(tick int) {
+						if forged && tick%10 == 2 {
+							f.write(f.connect())
+							f.sweep(idle)
+						}
+					}
+					s.advance(away, attack)
+					s.wakes(again)
+					again.Connect(s.now)
+					from := s.now
+					for again.Phase != relaytest.Playing && s.now.Sub(from) < 30*time.Second {
+						s.advance(100*time.Millisecond, func(tick int) { attack(tick) })
+					}
+					took := s.now.Sub(from)
+					most := 2 * time.Second
+					if silent {
+						most = 21 * time.Second
+					}
+					if again.Phase != relaytest.Playing || took > most || again.Client.Client.Name != late.Name {
+						t.Errorf("phase %d as %q after %v; %v", again.Phase, again.Client.Client.Name, took, s.events[max(0, len(s.events)-4):])
+					}
+					t.Logf("in after %v", took)
+				})
+			}
+		}
+	}
+}
+
+// A player who leaves while its game loads is gone soon, and one whose game has ended makes room for others
+// if all slots are taken.
+func TestSlotOfLoading(t *testing.T) {
+	for _, leaves := range []bool{true, false} {
+		for _, forged := range []bool{false, true} {
+			s, late := besiegeLoading(t, 0, false, relay.Config{Players: 3})
+			f := &forger{siege: s, victim: &chatter{player: late}}
+			most := 23 * time.Second
+			if leaves {
+				s.wakes(late)
+				late.frames = 3
+				late.Leave(s.now)
+				most = 3 * time.Second
+			}
+			next := s.add(false)
+			next.addr = s.guestAddr(9)
+			s.byAddr[next.addr] = next
+			from := s.now
+			attack := func(tick int) {
+				if forged && tick%10 == 2 {
+					f.sweep(idle)
+				}
+			}
+			for next.Phase != relaytest.Playing && s.now.Sub(from) < time.Minute {
+				next.Client = relaytest.NewClient(relaytest.Options{Name: next.Name, Nonce: uint32(s.now.Unix())})
+				next.Connect(s.now)
+				for ticks := 0; ticks < 20 && next.Phase != relaytest.Playing && next.Phase != relaytest.Gone; ticks++ {
+					s.advance(100*time.Millisecond, attack)
+				}
+			}
+			if took := s.now.Sub(from); took > most {
+				t.Errorf("leaves %v, forged %v: the next one is in after %v; %v", leaves, forged, took, s.events[6:])
+			} else {
+				t.Logf("leaves %v, forged %v: the next one is in after %v; %v", leaves, forged, took, s.events[6:])
+			}
+		}
+	}
+}
+
+// The same holds for a game that is in play and stands still, as it does when the match begins anew.
+func TestForgedWhileFrozen(t *testing.T) {
+	for n, tt := range slices.Concat(forgeries, moreLucky) {
+		for _, guess := range []string{"unlucky", "lucky", "knows"} {
+			if n >= len(forgeries) && guess != "knows" || guess == "knows" && strings.Contains(tt.name, "leave") { // a leave counts after three seconds
+				continue
+			}
+			for _, away := range []time.Duration{12 * time.Second, 35 * time.Second} {
+				t.Run(fmt.Sprint(tt.name, "/", guess, "/", away), func(t *testing.T) {
+					t.Parallel()
+					s := besiege(t, 3, relay.Config{})
+					s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+					all, victim := s.chatters, s.chatters[1]
+					f := &forger{siege: s, victim: victim, unlucky: guess == "unlucky", lucky: guess == "lucky", knows: guess == "knows"}
+					s.chatters = []*chatter{all[0], all[2]}
+					s.absent(victim.player)
+					s.advance(time.Second, nil) // what it has sent arrives
+					s.events = nil
+					s.advance(away, func(tick int) { tt.at(f, tick) })
+					s.wakes(victim.player)
+					s.advance(time.Second, nil)
+					s.chatters = all
+					s.chat(5*time.Second, nil)
+					s.unharmed()
+					s.keepsName(victim)
+				})
+			}
+		}
+	}
 }

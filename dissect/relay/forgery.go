@@ -55,9 +55,9 @@ const (
 // How long a client that is still there may be silent.
 const (
 	leastSilence   = 300 * time.Millisecond
-	signedSilence  = 1500 * time.Millisecond // it answers challenges
-	idleSilence    = 7 * time.Second         // keepalives are five seconds apart
-	loadingSilence = 20 * time.Second        // while it loads a mission
+	idleSilence    = 7 * time.Second  // keepalives are five seconds apart
+	loadingSilence = 20 * time.Second // while it loads a mission
+	awayAtMost     = arq.SilenceLimit // the same if it has answered a challenge
 )
 
 // A forgery is what the host knows about forged use of a player's address.
@@ -164,6 +164,7 @@ func (h *Host) alarm(p *peer) *forgery {
 		*f = forgery{began: h.now, ids: before}
 	}
 	f.last = h.now
+	p.link.AckOnce(p.signed.IsZero())
 	if h.mustSign(p) {
 		p.goodbye = farewell{} // it was sent without a proof
 	}
@@ -203,7 +204,7 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 	case h.now.Sub(p.lastReceived) > slowAfter: // the client may be loading, and what it does not read piles up
 	case suspected && (answers || h.now.Sub(f.began) < fastFor):
 		every = challengeFast
-	case answers && p.trusted, h.cfg.Proof && !p.trusted:
+	case answers && p.phase >= Loading, h.cfg.Proof && !p.trusted:
 		every = challengeEvery
 	}
 	if !p.trusted && h.room(p) < allowance+smallest { // leave the allowance to its join
@@ -226,7 +227,15 @@ func (h *Host) challenge(p *peer) (next time.Time) {
 // Config.Proof demands it of all.
 func (h *Host) mustSign(p *peer) bool {
 	f := &p.forgery
-	return h.cfg.Proof || !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
+	return h.cfg.Proof || h.away(p) || !p.openBC() && (!f.signed.IsZero() || h.now.Sub(f.began) < answersWithin)
+}
+
+// away reports whether a client that answers challenges has answered none for a
+// while, as a game that loads the mission. What comes in its name meanwhile may
+// be an attacker's guess.
+func (h *Host) away(p *peer) bool {
+	silent := h.now.Sub(p.signed)
+	return silent < awayAtMost && (p.phase == Loading || p.phase == Playing && silent >= signedFor)
 }
 
 // doubted returns which messages to reject in a deciphered datagram with a
@@ -234,18 +243,25 @@ func (h *Host) mustSign(p *peer) bool {
 func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 	f := &p.forgery
 	p.sign = p.link.Signed(h.now, plain) == arq.TrueSign
+	away := h.away(p)
 	if p.sign {
-		f.signed, p.signed = h.now, h.now
+		if away {
+			p.returned = h.now
+		}
+		f.signed, p.signed, away = h.now, h.now, false
 		if p.goodbye.unsigned && h.now.Sub(p.goodbye.at) >= leaveLast {
 			p.goodbye = farewell{}
 		}
 	}
-	p.unsigned = !p.sign && p.trusted && h.now.Sub(p.signed) < signedFor
-	p.link.Unsigned(p.unsigned)
-	p.link.Unsure(p.signed.IsZero() && p.known() && p.phase == Playing)
+	p.unsigned = !p.sign && (away || p.trusted && p.phase != Leaving && h.now.Sub(p.signed) < signedFor)
+	p.link.Unsigned(p.unsigned && !(away && p.phase == Playing)) // it may lack a challenge to answer
+	p.link.Unsure(p.phase == Playing && p.known() && (away || p.signed.IsZero()))
+	p.link.AckOnce(p.signed.IsZero() && h.suspected(p))
 	switch {
 	case p.sign:
 		return 0
+	case away:
+		k = kindName | kindLeave
 	case p.unsigned:
 		k = kindName // it is repeated, and nearly always gets a sign soon
 	}
@@ -428,17 +444,18 @@ func (p *peer) usualSilence() time.Duration {
 // it is not in the game, makes no progress, and has not answered a challenge
 // lately.
 func (h *Host) ghost(p *peer) bool {
-	return p.phase < Playing && h.guarded(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
+	return p.phase < Playing && !h.away(p) && h.guarded(p) && h.now.Sub(p.moved) >= ghostAfter && h.now.Sub(p.forgery.signed) >= ghostAfter
 }
 
-// present reports whether a client is still there, as far as the host knows.
+// present reports whether a client is still there, as far as the host knows. If
+// it has answered a challenge, a game that is begun again at its address does so,
+// too: see occupied.
 func (h *Host) present(p *peer) bool {
 	silence := p.usualSilence()
 	switch { // an attacker who guesses the id makes the usual one short
-	case p.phase != Playing || !h.suspected(p):
-	case !p.signed.IsZero():
-		silence = signedSilence
-	default:
+	case h.now.Sub(p.signed) < awayAtMost:
+		return p.proved
+	case p.phase == Playing && h.suspected(p):
 		silence = idleSilence
 	}
 	return p.proved && !h.ghost(p) && h.now.Sub(p.lastReceived) < silence
@@ -446,13 +463,19 @@ func (h *Host) present(p *peer) bool {
 
 // occupied reports whether the player who has a session's address is still
 // there, so that the session cannot replace it. An attacker may have guessed
-// the session's id.
+// the session's id, unless the datagram answers a challenge to that player: then
+// the game that has the address uses the session.
 func (h *Host) occupied(p *peer, datagram []byte) bool {
 	for _, o := range h.byAddr[p.addr] {
-		if o != p && o.phase != Leaving && h.cfg.Public && h.present(o) {
-			h.suspect(o, p.id, datagram)
-			return true
+		if o == p || o.phase == Leaving || !h.cfg.Public || !h.present(o) {
+			continue
 		}
+		h.wrong = cipher.Decrypt(h.wrong[:0], datagram)
+		if o.link.Signed(h.now, h.wrong) == arq.TrueSign {
+			return false
+		}
+		h.suspect(o, p.id, datagram)
+		return true
 	}
 	return false
 }

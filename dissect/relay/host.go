@@ -114,7 +114,9 @@ type peer struct {
 	unasked bool
 	forgery forgery
 	signed  time.Time // when it last answered a challenge
-	sign    bool      // its current datagram has a sign
+	// When it last answered one after a silence: see away.
+	returned time.Time
+	sign     bool // its current datagram has a sign
 	// Its current datagram has no sign, although nearly all of its datagrams have
 	// one.
 	unsigned bool
@@ -290,6 +292,13 @@ func (h *Host) takeUnassigned(from netip.AddrPort, plain []byte) {
 		return
 	}
 	m, ok, err := split.Next()
+	for ok && m.Type == transport.Acknowledge { // a game begun again acknowledges what is sent to the one before, also with its connect
+		next, more, bad := split.Next()
+		if err = bad; err != nil || !more {
+			break
+		}
+		m = next
+	}
 	switch {
 	case err != nil:
 		h.drop(DropMalformed)
@@ -592,8 +601,8 @@ func (h *Host) deaf(p *peer) string {
 	if h.cfg.Captured || p.phase == Leaving || !p.known() {
 		return ""
 	}
-	switch d := p.link.Stalled(h.now); {
-	case d >= deafFor && h.now.Sub(p.lastHeard()) < quietFor:
+	switch d := min(p.link.Stalled(h.now), h.now.Sub(p.returned)); {
+	case d >= deafFor && h.now.Sub(p.lastHeard()) < quietFor && !h.away(p):
 		return "it sends, but acknowledges nothing"
 	case d >= deafAndFull && p.link.Stats().Waiting > muchWaiting:
 		return "it acknowledges nothing, and too much waits for it"

@@ -198,13 +198,13 @@ func (h *Host) repeats(p *peer, m *transport.Message, req *transport.Request) bo
 		return true
 	}
 	switch {
-	case !h.cfg.Public || p.phase == Playing || p.proved && !h.suspected(p):
+	case !h.cfg.Public || p.phase == Playing || p.proved && !h.suspected(p) || h.away(p):
 		return false
 	case p.proved && !h.ghost(p), m.Short && !p.known():
 		return true
 	case p.short || p.known(): // the id may have been used by an attacker
 		p.short, p.assumed, p.proved, p.phase, p.round, p.voice = m.Short, 0, false, Checking, 0, session.Voice{}
-		p.born, p.moved = h.now, h.now
+		p.born, p.moved, p.signed = h.now, h.now, time.Time{}
 		h.connectLink(p)
 		h.letIn(p)
 		h.ask(p)
@@ -476,13 +476,18 @@ func (h *Host) free() (n int) {
 
 // intruder returns a client that takes a slot from others. Its join makes no
 // progress, and either its address has too many such joins while slots are
-// scarce, or its id may have been guessed.
+// scarce, or its id may have been guessed, or it is silent for longer than a
+// game that loads.
 func (h *Host) intruder(*peer) *peer {
 	for _, p := range h.peers {
 		if p.slot < 0 || !p.known() || p.phase > Loading || h.cfg.Captured {
 			continue
 		}
-		if h.ghost(p) {
+		heard := p.lastReceived
+		if h.away(p) {
+			heard = p.signed // what came since may be an attacker's
+		}
+		if h.ghost(p) || p.phase == Loading && h.now.Sub(heard) >= loadingSilence {
 			return p
 		}
 		n, idle := h.unfinished(netip.AddrPortFrom(p.addr.Addr(), 0))
@@ -630,6 +635,10 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 	id, ok := res.Message.(*transport.Identity)
 	if !ok || res.Err != nil {
 		h.complain(Ignored, p, "an unreadable name")
+		return
+	}
+	if h.cfg.Public && p.phase == Playing && !p.sign && len(p.alias) > 0 && !bytes.Equal(id.Name, p.name) && !bytes.Equal(id.Name, p.alias) {
+		h.complain(Ignored, p, "another name, which may be forged: the game's clients keep theirs")
 		return
 	}
 	own := transport.Identity{ID: h.self(p), Addr: id.Addr, Name: bytes.Clone(id.Name)}

@@ -802,10 +802,11 @@ func TestConnectInPlayersName(t *testing.T) {
 	}
 	// Its game has begun again, and uses the id.
 	list := g.host.byAddr[a.addr]
-	g.now = g.now.Add(9 * time.Second)
-	g.raw(a.addr, []byte{list[len(list)-1].id, 1, byte(transport.DoNothing)})
-	if len(list) != 2 || !asked() {
-		t.Errorf("%d sessions; the new one is not asked for its files", len(list))
+	again := &client{g: g, addr: a.addr, link: arq.New(list[len(list)-1].id, arq.Limits{})}
+	g.clients[a.addr] = again
+	g.wait(2 * time.Second)
+	if len(list) != 2 || !slices.ContainsFunc(again.got, func(m string) bool { return strings.HasPrefix(m, "20") }) {
+		t.Errorf("%d sessions; the new one is not asked for its files: %q", len(list), again.got)
 	}
 }
 
