@@ -1025,8 +1025,11 @@ func TestForgedWhileLoading(t *testing.T) {
 		})},
 	})
 	for n, tt := range attacks {
-		for _, guess := range []string{"unlucky", "lucky", "knows"} {
-			for _, away := range []time.Duration{12 * time.Second, 30 * time.Second} {
+		for i, guess := range []string{"unlucky", "lucky", "knows"} {
+			for j, away := range []time.Duration{12 * time.Second, 30 * time.Second} {
+				if (n+i+j)%2 == 1 && !long() {
+					continue
+				}
 				t.Run(fmt.Sprint(tt.name, "/", guess, "/", away), func(t *testing.T) {
 					t.Parallel()
 					s, late := besiegeLoading(t, n, false, locked)
@@ -1127,8 +1130,6 @@ func TestSlotOfLoading(t *testing.T) {
 			}
 			if took := s.now.Sub(from); took > most {
 				t.Errorf("leaves %v, forged %v: the next one is in after %v; %v", leaves, forged, took, s.events[6:])
-			} else {
-				t.Logf("leaves %v, forged %v: the next one is in after %v; %v", leaves, forged, took, s.events[6:])
 			}
 		}
 	}
@@ -1137,11 +1138,14 @@ func TestSlotOfLoading(t *testing.T) {
 // The same holds for a game that is in play and stands still, as it does when the match begins anew.
 func TestForgedWhileFrozen(t *testing.T) {
 	for n, tt := range slices.Concat(forgeries, moreLucky) {
-		for _, guess := range []string{"unlucky", "lucky", "knows"} {
+		for i, guess := range []string{"unlucky", "lucky", "knows"} {
 			if n >= len(forgeries) && guess != "knows" || guess == "knows" && strings.Contains(tt.name, "leave") { // a leave counts after three seconds
 				continue
 			}
-			for _, away := range []time.Duration{12 * time.Second, 35 * time.Second} {
+			for j, away := range []time.Duration{12 * time.Second, 35 * time.Second} {
+				if (n+i+j)%2 == 1 && !long() {
+					continue
+				}
 				t.Run(fmt.Sprint(tt.name, "/", guess, "/", away), func(t *testing.T) {
 					t.Parallel()
 					s := besiege(t, 3, relay.Config{})

@@ -584,6 +584,8 @@ func (e *Endpoint) hopeless(now time.Duration, o *outgoing) bool {
 func (e *Endpoint) interval(o *outgoing) time.Duration {
 	fixed := o.typ == transport.Connect || o.typ == transport.Disconnect
 	switch {
+	case o.doubtful: // it has probably arrived
+		o.interval = min(max(2*o.interval, FirstInterval), LongestWait)
 	case e.adapt && o.tries <= evenWaits:
 		o.interval = e.timeout()
 	case e.adapt:

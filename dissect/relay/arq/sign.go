@@ -76,8 +76,8 @@ const (
 // side nearly always gives. Such messages are delivered in order, but not kept
 // if they come early or in fragments. If a message with a sign has the number
 // of one of them, but other bytes, it is delivered all the same. An
-// acknowledgement puts off the next repetition of its message by a second, once,
-// but the message is repeated until an acknowledgement comes with a sign.
+// acknowledgement puts off the repetitions of its message, once: they follow after
+// one second, two, four and five, until an acknowledgement comes with a sign.
 func (e *Endpoint) Unsigned(on bool) { e.claims.unsigned = on }
 
 // Unsure tells that the other side gives no signs, so that messages may be
@@ -105,7 +105,7 @@ func (e *Endpoint) claim(now time.Duration, in *inbox, m *transport.Message) boo
 	return true
 }
 
-// doubt puts off the next repetition of a message that was acknowledged without
+// doubt puts off the repetitions of a message that was acknowledged without
 // a sign. It takes no room in the window meanwhile.
 func (e *Endpoint) doubt(now time.Duration, o *outgoing) {
 	if o.doubtful {
