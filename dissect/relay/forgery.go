@@ -254,7 +254,7 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 		}
 	}
 	p.unsigned = !p.sign && (away || p.trusted && p.phase != Leaving && h.now.Sub(p.signed) < signedFor)
-	p.link.Unsigned(p.unsigned && !(away && p.phase == Playing)) // it may lack a challenge to answer
+	p.link.Unsigned(p.unsigned && (!away || p.phase == Loading)) // it may lack a challenge to answer
 	p.link.Unsure(p.phase == Playing && p.known() && (away || p.signed.IsZero()))
 	p.link.AckOnce(p.signed.IsZero() && h.suspected(p))
 	switch {
