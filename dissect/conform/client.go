@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -36,12 +35,8 @@ type Client struct {
 	asked     int       // number of ChecksumRequests to it
 	settled   bool      // it received its Settings
 	settledAt int       // frame of its Settings
-	passed    int       // frame of its answer to the last round of checksums, 0 if the Settings came without it
-	answered  int       // number of answered rounds of checksums
-	readyBy   int64     // a ClientReady with a lower number is late, since it was already made up
-	made      int       // number of answers that were made up because the capture lacks them
-	objects   []wire.ObjectID
-	restored  []wire.ObjectID // objects whose creations were made up
+	answered  int       // number of answered rounds of checksums, in order
+	readied   bool      // its next ClientReady was already made up
 
 	streams   [2]stream // numbered messages of the host and of the client, by class
 	shown     int       // frame of its latest message that the host acknowledged
@@ -102,9 +97,6 @@ func (c *Client) letIn() bool { return c.Adopted || c.settled || c.playing }
 // that the host gave it.
 func (c *Client) guessed() bool { return c.admitted && !c.Adopted && c.given == 0 }
 
-// maxObjects is the maximum number of remembered objects of a client.
-const maxObjects = 64
-
 // begin determines where the numbers of the client, and of the host's messages
 // to it, begin.
 func (c *Client) begin() {
@@ -113,19 +105,6 @@ func (c *Client) begin() {
 		c.got[k].begin()
 	}
 	c.turns[1].begin(0)
-}
-
-// created records an object of the client. It reports whether it is new.
-func (c *Client) created(id wire.ObjectID, r *result.Reached) bool {
-	if slices.Contains(c.objects, id) {
-		return false
-	}
-	if len(c.objects) == maxObjects {
-		c.objects = slices.Delete(c.objects, 0, 1)
-		r[result.LimitMemory]++
-	}
-	c.objects = append(c.objects, id)
-	return true
 }
 
 // receipt returns the receipt of a numbered message of the client.

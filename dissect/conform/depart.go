@@ -10,7 +10,7 @@ import (
 
 // maxDepartures is the maximum number of departures because of one input. It
 // allows for the objects of all players, when a client asks for them.
-const maxDepartures = relay.MaxPlayers * maxObjects
+const maxDepartures = 64 * relay.MaxPlayers
 
 // whySpare is the reason why a host may omit the creation of an object.
 const whySpare = "a creation in another player's range took its place, unless the host refuses those"

@@ -308,14 +308,8 @@ func (c *comparer) surplus(d *destination, g *got) {
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	own, counterpart, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
-	m := c.t.bodies.game(g.Body)
-	made, creates := createdBy(m)
-	if v, ok := m.(*msg.VerifyEnterSet); ok {
-		made.id = v.Object
-	}
+	_, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
-	case g.MadeUp || made.id != 0 && c.t.restored(made.id):
-		return whyMadeUp, true
 	case c.t.cut > 0:
 		return whyCut, true
 	case own != nil && c.returned(d, g):
@@ -571,11 +565,6 @@ func (c *comparer) ofStranger(id wire.ObjectID) bool {
 	known := c.t.seenSlots()
 	slot, ok := id.Slot()
 	return (c.t.partial() || len(c.t.parted) > 0) && ok && slot < 16 && known&(1<<slot) == 0
-}
-
-// restored reports whether the capture lacks the creation of an object.
-func (t *timeline) restored(id wire.ObjectID) bool {
-	return slices.ContainsFunc(t.order, func(c *Client) bool { return slices.Contains(c.restored, id) })
 }
 
 // simulated reports whether a message updates the subsystems of a ship. No host

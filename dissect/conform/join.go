@@ -1,12 +1,9 @@
 package conform
 
 import (
-	"bytes"
 	"cmp"
-	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -14,9 +11,6 @@ import (
 
 // rounds are the rounds of the checksums, in order.
 var rounds = [...]uint8{0, 1, 2, 3, msg.LastRound}
-
-// roundOf returns the index of a round, or -1 if the game has no such round.
-func roundOf(round uint8) int { return bytes.IndexByte(rounds[:], round) }
 
 // admit records that the host has admitted a client, as its messages show.
 func (t *timeline) admit(c *Client) {
@@ -71,28 +65,10 @@ func (t *timeline) renew(c *Client) {
 	t.note("A new run of the host begins at frame %d, or it had dropped %v without a message.", t.now.frame, old)
 }
 
-// answers handles an answer to a round of the checksums. A client that answers
-// a round was asked for it, so the host has the answers to the earlier rounds.
-// The model ignores an answer that was already made up.
-func (t *timeline) answers(e *Event) {
-	c := e.Client
-	place := c.answered
-	if m, ok := t.bodies.game(e.Body).(*msg.ChecksumResponse); ok {
-		place = roundOf(m.Round)
-		t.answered(c, place)
-	}
-	if !e.Broken { // otherwise OpenBC's host shows later whether it could read it
-		c.answered = max(c.answered, place+1)
-	}
-	if place == len(rounds)-1 && !c.settled {
-		c.passed = e.Frame
-	}
-}
-
-// answered makes up the answers to the first n rounds that the capture lacks.
-func (t *timeline) answered(c *Client, n int) {
-	for ; c.answered < min(n, len(rounds)) && !c.Adopted; c.answered++ {
-		c.made++
+// settled makes up the answers to the checksums that the capture lacks, since a
+// host that lets a client in has all of them.
+func (t *timeline) settled(c *Client) {
+	for ; c.answered < len(rounds) && !c.Adopted; c.answered++ {
 		t.makeUp(c, t.bodies.write(msg.OpChecksumResponse, emptyAnswer(rounds[c.answered])))
 	}
 }
@@ -111,81 +87,17 @@ func (t *timeline) makeUp(c *Client, body []byte) {
 
 // prove uses a message of the host as proof that the host received the client's
 // messages that it answers.
-func (t *timeline) prove(r *dissect.Record, e *Event) {
+func (t *timeline) prove(e *Event) {
 	c := e.Client
-	spec := t.bodies.specOf(e)
-	switch spec.Step {
-	case decode.StepAsk:
-		if m, ok := r.Message.(*msg.ChecksumRequest); ok {
-			t.answered(c, roundOf(m.Round))
-		}
-	case decode.StepLoad:
-		t.answered(c, len(rounds))
-	case decode.StepEnter:
-		t.answered(c, len(rounds))
-		t.readied(c)
-	case decode.StepNone, decode.StepAnswer, decode.StepFiles, decode.StepReady:
-	}
-	switch {
-	case e.Op == msg.OpPlayerAnnounce && !r.Late: // otherwise a later player may have the id
-		if code, peer, ok := t.announced(e); ok && code == event.CodeNewPlayerInGame {
-			if peer == c.Peer {
-				t.readied(c)
-			} else if o := t.byPeer(peer); o != nil {
-				t.plays(o)
-			}
-		}
-	case creates(spec):
-		if q, n := t.waits(e); q != nil {
-			t.skip(q, n)
-		}
-		t.objectOf(e)
-	}
-}
-
-// readied makes up the ClientReady of a client that the host treats as ready.
-func (t *timeline) readied(c *Client) {
-	if c.Adopted || c.playing || c.answered < len(rounds) {
+	switch step := t.bodies.specOf(e).Step; {
+	case step != decode.StepLoad && step != decode.StepEnter:
 		return
-	}
-	c.playing, c.readyBy = true, max(c.sent[1].next, 0)+int64(c.made)+1
-	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
-}
-
-// plays uses a client's message from outside a join, or its announcement, as
-// proof that the client is in the game, if the capture lacks messages of its
-// join.
-func (t *timeline) plays(c *Client) {
-	if c.playing || c.Adopted || !c.sent[1].lacking() && !c.got[1].lacking() {
-		return
-	}
-	t.answered(c, len(rounds))
-	t.readied(c)
-}
-
-// objectOf makes up a client's creation of an object if the host sends a copy of
-// it.
-func (t *timeline) objectOf(e *Event) {
-	o, ok := createdBy(t.bodies.game(e.Body))
-	if !ok {
-		return
-	}
-	slot, ok := o.id.Slot()
-	if !ok {
-		return
-	}
-	if slices.ContainsFunc(t.order, func(c *Client) bool { return !c.gone && slices.Contains(c.objects, o.id) }) {
-		return // another client may have created it
-	}
-	for _, c := range t.order {
-		if c.Slot == slot && !c.gone && c.admitted && c != e.Client {
-			if c.playing && c.created(o.id, &t.reached) {
-				e.MadeUp = true
-				c.restored = append(c.restored[:min(len(c.restored), maxObjects-1)], o.id)
-				t.makeUp(c, bytes.Clone(e.Body))
-			}
-			return
-		}
+	case step == decode.StepEnter && !c.Adopted && !c.playing:
+		t.settled(c)
+		c.playing, c.readied = true, true
+		t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
+	default:
+		t.settled(c)
 	}
 }
 

@@ -87,7 +87,7 @@ func (c *comparer) together(d, o *destination) (at align.Pair, certain bool) {
 			return align.Pair{X: i, Y: j}, true
 		}
 	}
-	frame := max(d.client.First, d.client.passed, o.client.First, o.client.passed)
+	frame := max(d.client.First, o.client.First)
 	return align.Pair{X: d.lastBefore(frame), Y: o.lastBefore(frame)}, false
 }
 

@@ -101,10 +101,9 @@ func (p *player) event(e *Event) {
 	case e.Kind == Input:
 		p.seat(e.Client)
 		spec := p.bodies.specOf(e)
-		if p.mute = e.MadeUp && creates(spec); !e.Client.Adopted || spec.Step != decode.StepAnswer { // otherwise it has answered
+		if !e.Client.Adopted || spec.Step != decode.StepAnswer { // otherwise it has answered
 			p.hand(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
 		}
-		p.mute = false
 		return
 	case e.Kind == Left:
 		id, addr := n.id, n.claimed()

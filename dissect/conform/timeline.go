@@ -47,7 +47,7 @@ type Event struct {
 	Slots    uint16        // slots of the objects in the message
 	Broken   bool          // an Input with duplicated or disordered fragments
 	Foreign  bool          // an Input whose id is not the client's
-	MadeUp   bool          // an Input that the capture lacks, or the host's message that proves it
+	MadeUp   bool          // an Input that the capture lacks
 	Skipped  time.Duration // part of the time before it that does not count
 	receipt  *receipt
 }
@@ -364,7 +364,7 @@ func (t *timeline) end(c *Client, how Kind) {
 		return
 	}
 	c.gone, c.left = true, t.now.time
-	c.receipts, c.objects, c.turns, c.leave = [2]*receipts{}, nil, [2]turns{}, nil
+	c.receipts, c.turns, c.leave = [2]*receipts{}, [2]turns{}, nil
 	c.quit, c.ended = cmp.Or(c.quit, t.now.frame), t.now.frame
 	c.removed = how == PutOut
 	if how == PutOut && c.admitted {
@@ -468,22 +468,15 @@ func (t *timeline) input(e *Event) {
 		}
 	case !e.standard():
 	case spec.Step == decode.StepAnswer:
-		t.answers(e)
+		if m, ok := t.bodies.game(e.Body).(*msg.ChecksumResponse); ok && c.answered < len(rounds) && m.Round == rounds[c.answered] && !e.Broken { // otherwise OpenBC's host shows later whether it could read it
+			c.answered++
+		}
 	case spec.Step == decode.StepReady:
-		if e.Number < c.readyBy {
+		if c.readied {
+			c.readied = false
 			return // the capture shows the message too late: it was already made up
 		}
-		if c.sent[1].lacking() { // a client that is ready has received its Settings
-			t.answered(c, len(rounds))
-		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
-	case creates(spec):
-		t.plays(c)
-		if o, ok := createdBy(t.bodies.game(e.Body)); ok {
-			c.created(o.id, &t.reached)
-		}
-	default:
-		t.plays(c)
 	}
 	t.hand(c, e)
 }
@@ -540,7 +533,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.admit(c)
 	}
 	t.learn(r, e)
-	t.prove(r, e)
+	t.prove(e)
 	t.emit(e)
 	if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer && !r.Late { // otherwise a later player may have the id
 		t.endRemoved(peer)
