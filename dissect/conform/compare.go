@@ -824,8 +824,8 @@ func (c *comparer) finish(lossy bool) {
 	for _, d := range c.order {
 		c.resolve(d, len(d.expects), len(d.gots))
 	}
-	c.disorders()
 	c.uneven()
+	c.invariants.ordered(c)
 	c.settleRates()
 	c.sums.judge(c)
 }

@@ -325,9 +325,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyDoubled, true
 	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number))):
 		return whyAgain, true
-	case g.open && !c.missedByAnother(d, atNumber(l, g.Number)):
-		return whyInput, true
-	case c.lacksCause(d, g):
+	case g.open && !c.missedByAnother(d, atNumber(l, g.Number)), creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
 		return whyInput, true
 	}
 	return "", false
@@ -572,51 +570,6 @@ func (c *comparer) ofStranger(id wire.ObjectID) bool {
 func (g *got) simulated() bool {
 	_, flags, ok := msg.UpdateHead(g.Body)
 	return ok && g.standard() && flags&msg.DirtySubsystems != 0
-}
-
-// disorders judges the copies that come after copies of the same author's later
-// messages. A host that acts on messages as they arrive is blamed only if
-// another client received the two in the right order, or lacks the first one.
-func (c *comparer) disorders() {
-	for _, d := range c.order {
-		last := map[*Client]int{}
-		l := d.line[1]
-		for i, p := range l {
-			s := p.src
-			if s == nil || s.number < 0 || s.kind != Input || s == s.client.entry || p.ambiguous && !c.actsOnArrival() { // all entries look alike
-				continue
-			}
-			k, ok := last[s.client]
-			if !ok || l[k].src.number <= s.number {
-				last[s.client] = i
-				continue
-			}
-			c.disordered(d, i, k)
-		}
-	}
-}
-
-// disordered judges a copy that comes after the copy of a later message.
-func (c *comparer) disordered(d *destination, i, before int) {
-	p, later := d.line[1][i], d.line[1][before].src
-	s, sure := p.src, c.actsOnArrival() && (c.missedByAnother(d, i) || c.missedByAnother(d, before))
-	if !sure && (p.ambiguous || d.line[1][before].ambiguous) || c.disputed(d, i) || c.disputed(d, before) {
-		return
-	}
-	inOrder := slices.ContainsFunc(s.spots, func(spot spot) bool {
-		n, _, ok := later.spotAt(spot.to, 1)
-		return ok && spot.to != d && spot.class == 1 && n >= spot.number
-	})
-	known := c.actsOnArrival() && !sure && !inOrder
-	c.invariants[invOrder].Fail(s.frame, known)
-	if known {
-		c.rep.Deviate(result.RuleArrival, s.typ, s.op, s.frame)
-		return
-	}
-	c.differ(result.Difference{
-		Kind: "differs", Frame: s.frame, Opcode: s.op, Type: s.typ, To: d.client.Addr,
-		Detail: "its copy comes after that of a later message of the same sender", What: "passed on out of order",
-	}, nil, nil)
 }
 
 // twice reports whether the host may have received the message more than once.

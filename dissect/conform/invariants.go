@@ -105,3 +105,22 @@ func (v invariants) joined(c *Client) {
 		v[invChecksums].Fail(c.First, false)
 	}
 }
+
+// ordered checks that the copies of each client's messages come in the order of
+// their numbers.
+func (v invariants) ordered(c *comparer) {
+	for _, d := range c.order {
+		last := map[*Client]int64{}
+		for i := range d.line[1] {
+			p := &d.line[1][i]
+			if !p.copied || p.ambiguous || p.src.number < 0 || p.src == p.src.client.entry { // all entries look alike
+				continue
+			}
+			if s := p.src; s.number < last[s.client] {
+				v[invOrder].Fail(s.frame, c.actsOnArrival())
+			} else {
+				last[s.client] = s.number
+			}
+		}
+	}
+}

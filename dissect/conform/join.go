@@ -2,6 +2,7 @@ package conform
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -178,6 +179,12 @@ func (t *timeline) causes(e *Event) func(*Client) bool {
 	return func(c *Client) bool {
 		return others(c) && (!forwarded || named == 0 || c.bit() == 0 || named&c.bit() != 0)
 	}
+}
+
+// lacks reports whether the capture lacks a numbered message of a client who has
+// one of the slots.
+func (t *timeline) lacks(slots uint16) bool {
+	return slices.ContainsFunc(t.order, func(c *Client) bool { return c.bit()&slots != 0 && c.sent[1].lacking() })
 }
 
 // losses counts the host's messages and the clients' messages that the capture

@@ -386,18 +386,6 @@ func (c *comparer) missedByAnother(d *destination, i int) bool {
 	return i < len(d.line[1]) && slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).counterparts[i] == noCounterpart })
 }
 
-// disputed reports whether the counterpart that another client received has
-// another cause.
-func (c *comparer) disputed(d *destination, i int) bool {
-	return slices.ContainsFunc(c.order, func(o *destination) bool {
-		if o == d {
-			return false
-		}
-		counterpart := c.view(d, o).counterparts[i]
-		return counterpart >= 0 && o.line[1][counterpart].src != d.line[1][i].src
-	})
-}
-
 // lacking reports whether a client certainly lacks its copy of a message,
 // although another client received one.
 func (c *comparer) lacking(d *destination, x *expect) bool {
