@@ -393,18 +393,9 @@ func settle(list []element, all []align.Element) {
 // applyPairs applies the pairs of an alignment.
 func (c *comparer) applyPairs(d *destination, xs, ys []element) {
 	c.changes++
-	spare := map[uint64][]*expect{}
 	for i := range xs {
-		if e := &xs[i]; e.x != nil {
-			spare[e.key] = append(spare[e.key], e.x)
-		} else if e.src != nil && e.paired(ys) {
+		if e := &xs[i]; e.src != nil && e.x == nil && e.paired(ys) {
 			e.src.leave(d)
-		}
-	}
-	moved := map[uint64][]*source{} // sources that have lost their places
-	for j := range ys {
-		if e := &ys[j]; e.src != nil && e.src != at(xs, e.pair) {
-			moved[e.key] = append(moved[e.key], e.src)
 		}
 	}
 	for i := range xs {
@@ -414,39 +405,12 @@ func (c *comparer) applyPairs(d *destination, xs, ys []element) {
 		}
 		d.line[1].caused(ys[e.pair].number, e.src, true)
 		e.src.spots = append(e.src.spots, spot{to: d, class: 1, number: ys[e.pair].number})
-		if g := ys[e.pair].g; g != nil { // the copy was left over, and so was its original
-			if list := spare[e.key]; len(list) > 0 && !g.done {
-				spare[e.key] = list[1:]
-				list[0].src = e.src
-				c.repair(d, list[0], g)
-			}
-		}
 	}
-	settleExpects(xs, ys, spare, moved)
 	d.settleGots(xs, ys)
 }
 
 // paired reports whether an element has a counterpart that is in the capture.
 func (e *element) paired(others []element) bool { return e.pair >= 0 && !others[e.pair].wild }
-
-// settleExpects gives the leftover expected messages the causes whose copies
-// did not come.
-func settleExpects(xs, ys []element, spare map[uint64][]*expect, moved map[uint64][]*source) {
-	for i := range xs {
-		e := &xs[i]
-		list := spare[e.key]
-		if e.wild || e.paired(ys) || len(list) == 0 || e.x == nil && !slices.Contains(moved[e.key], e.src) {
-			continue
-		}
-		moved[e.key] = slices.DeleteFunc(moved[e.key], func(s *source) bool { return s == e.src })
-		list[0].src, spare[e.key] = e.src, list[1:]
-	}
-	for key, list := range spare {
-		for i, s := range moved[key][:min(len(list), len(moved[key]))] {
-			list[i].src = s
-		}
-	}
-}
 
 // settleGots handles the captured messages that are left over. If one message
 // has lost its counterpart, and another with the same bytes has found one, the
@@ -483,13 +447,6 @@ func (d *destination) settleGots(xs, ys []element) {
 	}
 }
 
-// repair pairs two messages that were left over.
-func (c *comparer) repair(d *destination, x *expect, g *got) {
-	n := len(x.src.spots)
-	c.pair(d, x, g)
-	x.src.spots = x.src.spots[:n]
-}
-
 // leave forgets which message to a client is the copy of s.
 func (s *source) leave(d *destination) {
 	s.spots = slices.DeleteFunc(s.spots, func(p spot) bool {
@@ -502,14 +459,6 @@ func (s *source) leave(d *destination) {
 		}
 		return false
 	})
-}
-
-// at returns the source of an element, or nil if the index is negative.
-func at(list []element, i int) *source {
-	if i < 0 {
-		return nil
-	}
-	return list[i].src
 }
 
 // elsewhere frees the messages that were paired with messages outside the
