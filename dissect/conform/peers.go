@@ -186,9 +186,8 @@ func (c *comparer) saidBy(key uint64) []netip.AddrPort {
 
 // doubtful reports whether a message may have another number with the same low
 // eight bits, since acknowledgements show only these bits. The capture must not
-// have another message with that number, unless that one is doubtful, too. In
-// addition, the message has no cause although others received it, or it was not
-// recorded between its neighbours.
+// have another message with that number. In addition, the message has no cause
+// although others received it, or it was not recorded between its neighbours.
 func (c *comparer) doubtful(l line, i int) bool {
 	end := len(l) - 1
 	if (l[i].src != nil || len(c.saidBy(l[i].key)) == 0) && i > 0 && i < end && l.inPlace(i) {
@@ -196,17 +195,12 @@ func (c *comparer) doubtful(l line, i int) bool {
 	}
 	for by := int64(eightBits); by <= 8*eightBits; by += eightBits {
 		for _, n := range [...]int64{l[i].number - by, l[i].number + by} {
-			if k, ok := l.index(n); n >= l[0].number && n <= l[end].number && (!ok || l[k].key == l[i].key || !l.inPlace(k)) {
+			if k, ok := l.index(n); n >= l[0].number && n <= l[end].number && (!ok || l[k].key == l[i].key) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// inPlace reports whether a message was recorded between its neighbours.
-func (l line) inPlace(i int) bool {
-	return (i == 0 || l[i-1].frame <= l[i].frame) && (i == len(l)-1 || l[i].frame <= l[i+1].frame)
 }
 
 // leftOver returns the numbered messages to a client without a cause, by class.
@@ -393,4 +387,9 @@ func (c *comparer) lacking(d *destination, x *expect) bool {
 		i, ok := p.to.line[1].index(p.number)
 		return ok && p.class == 1 && p.to != d && c.view(p.to, d).counterparts[i] == noCounterpart
 	})
+}
+
+// inPlace reports whether a message was recorded between its neighbours.
+func (l line) inPlace(i int) bool {
+	return (i == 0 || l[i-1].frame <= l[i].frame) && (i == len(l)-1 || l[i].frame <= l[i+1].frame)
 }

@@ -127,7 +127,7 @@ func (s *sums) judge(c *comparer) {
 			if d.client.cut || d.unseen(1, last.number, o.number) {
 				doubt(known, !d.client.cut && next[[2]uint64{last.key, o.key}] > 1)
 			}
-			if k, ok := d.line[1].index(o.number); ok && c.actsOnArrival() && c.doubtful(d.line[1], k) { // the message was sent at another time
+			if c.actsOnArrival() && (o.frame < last.frame || i+1 < len(d.scored) && d.scored[i+1].frame < o.frame) { // its number may be another one
 				clear(known)
 				continue
 			}
