@@ -251,8 +251,7 @@ func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsL
 		*attemptsLeft--
 	}
 	if r.across && best.cost >= align.CostSingle {
-		before, after := best.ties()
-		if *attemptsLeft <= 0 || r.open[0] && best.from+before < fewTies || r.open[1] && len(r.kept)-best.till+after < fewTies {
+		if *attemptsLeft <= 0 || r.open[0] && best.from < fewTies || r.open[1] && len(r.kept)-best.till < fewTies {
 			best.known = false // too few pairs around what is left over confirm it
 		}
 	}
@@ -265,31 +264,6 @@ type alignment struct {
 	cost       int32
 	known      bool // false if the lists are too long to be aligned, or too few pairs confirm the alignment
 	from, till int  // indices of the kept pairs at both ends. An index outside the list stands for the end of the lists.
-}
-
-// ties returns the numbers of pairs before the first message that is left over,
-// and after the last one.
-func (a *alignment) ties() (before, after int) {
-	first, last := len(a.xs), -1
-	for k, list := range [...][]element{a.xs, a.ys} {
-		other := [...][]element{a.ys, a.xs}[k]
-		n := 0
-		for i := range list {
-			switch e := &list[i]; {
-			case e.paired(other):
-				n++
-			case !e.wild && !e.free && e.pair < 0:
-				if first > n {
-					first = n
-				}
-				last = max(last, n)
-			}
-		}
-		if k == 0 {
-			after = n
-		}
-	}
-	return first, after - last
 }
 
 // end returns the place of a pair in both lists, or the place of an end.
@@ -430,7 +404,6 @@ func (d *destination) settleGots(xs, ys []element) {
 		g := e.g
 		if g == nil { // another message with the same bytes is left over
 			frame := d.line[1].caused(e.number, nil, false)
-			d.doubt(e.key)
 			if list := found[e.key]; len(list) > 0 {
 				g, found[e.key] = list[0], list[1:]
 				g.Number, g.Frame = e.number, frame
@@ -453,7 +426,6 @@ func (s *source) leave(d *destination) {
 		if p.to == d && p.class == 1 {
 			if i, ok := d.line[1].index(p.number); ok && d.line[1][i].src == s {
 				d.line[1].caused(p.number, nil, false)
-				d.doubt(d.line[1][i].key)
 			}
 			return true
 		}

@@ -178,7 +178,6 @@ type destination struct {
 	byKey     keyed
 	names     map[uint64]bool   // NameChanges that it should have received, or has received
 	newest    int32             // index of the latest input with a message that came
-	doubtful  map[uint64]bool   // keys of messages that may be confused with others of the same bytes
 	scored    []scored          // messages about scores
 	line      [2]line           // its numbered messages, by class
 	left      [2]map[int64]*got // numbered messages without a cause, while they are judged

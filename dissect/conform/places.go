@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"maps"
 	"slices"
 	"sort"
 
@@ -238,10 +237,7 @@ func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool
 // markAmbiguous marks the messages that may be others with the same bytes,
 // because a message with these bytes is left over.
 func (d *destination) markAmbiguous() {
-	left := maps.Clone(d.doubtful)
-	if left == nil {
-		left = map[uint64]bool{}
-	}
+	left := map[uint64]bool{}
 	for _, x := range d.expects {
 		left[x.key] = true
 	}
@@ -254,14 +250,6 @@ func (d *destination) markAmbiguous() {
 			p.ambiguous = left[p.key]
 		}
 	}
-}
-
-// doubt marks the messages with a key as possibly others with the same bytes.
-func (d *destination) doubt(key uint64) {
-	if d.doubtful == nil {
-		d.doubtful = map[uint64]bool{}
-	}
-	d.doubtful[key] = true
 }
 
 // agrees reports whether the place of a message to the client is the one that
