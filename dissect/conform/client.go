@@ -91,7 +91,7 @@ func (c *Client) bit() uint16 {
 func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.answers > 0 && c.taken.frame > 0 }
 
 // letIn reports whether the capture shows that the client came into the game.
-func (c *Client) letIn() bool { return c.Adopted || c.settled || c.playing }
+func (c *Client) letIn() bool { return c.settled || c.playing }
 
 // guessed reports whether the capture has the client's connect but lacks the id
 // that the host gave it.

@@ -89,16 +89,21 @@ func (t *timeline) makeUp(c *Client, body []byte) {
 // prove uses a message of the host as proof that the host received the client's
 // messages that it answers.
 func (t *timeline) prove(e *Event) {
-	c := e.Client
-	switch step := t.bodies.specOf(e).Step; {
-	case step != decode.StepLoad && step != decode.StepEnter:
-		return
-	case step == decode.StepEnter && !c.Adopted && !c.playing:
-		t.settled(c)
+	switch t.bodies.specOf(e).Step {
+	case decode.StepLoad:
+		t.settled(e.Client)
+	case decode.StepEnter:
+		t.plays(e.Client)
+	case decode.StepNone, decode.StepAsk, decode.StepAnswer, decode.StepFiles, decode.StepReady:
+	}
+}
+
+// plays makes up what the capture lacks of the join of a client that is in the
+// game.
+func (t *timeline) plays(c *Client) {
+	if t.settled(c); !c.playing {
 		c.playing, c.readied = true, true
 		t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
-	default:
-		t.settled(c)
 	}
 }
 

@@ -261,7 +261,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		c.Peer = r.ClientID
 	}
 	c.Name = r.Client
-	c.Joining = r.Transport.Type == transport.Connect
+	c.Joining = r.Transport.Type == transport.Connect || r.Transport.Fragment // it may be an answer to the checksums
 	if op, game := r.Opcode(); game {
 		c.Joining = t.bodies.spec(r.Transport.Type, op).Step != decode.StepNone
 	}
@@ -477,6 +477,8 @@ func (t *timeline) input(e *Event) {
 			return // the capture shows the message too late: it was already made up
 		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
+	case c.Adopted || c.sent[1].lacking() || c.got[1].lacking():
+		t.plays(c)
 	}
 	t.hand(c, e)
 }
