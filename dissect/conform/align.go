@@ -404,6 +404,7 @@ func (d *destination) settleGots(xs, ys []element) {
 		g := e.g
 		if g == nil { // another message with the same bytes is left over
 			frame := d.line[1].caused(e.number, nil, false)
+			d.doubt(e.key)
 			if list := found[e.key]; len(list) > 0 {
 				g, found[e.key] = list[0], list[1:]
 				g.Number, g.Frame = e.number, frame
@@ -426,6 +427,7 @@ func (s *source) leave(d *destination) {
 		if p.to == d && p.class == 1 {
 			if i, ok := d.line[1].index(p.number); ok && d.line[1][i].src == s {
 				d.line[1].caused(p.number, nil, false)
+				d.doubt(d.line[1][i].key)
 			}
 			return true
 		}

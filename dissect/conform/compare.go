@@ -178,6 +178,7 @@ type destination struct {
 	byKey     keyed
 	names     map[uint64]bool   // NameChanges that it should have received, or has received
 	newest    int32             // index of the latest input with a message that came
+	doubtful  map[uint64]bool   // keys of messages that may be confused with others of the same bytes
 	scored    []scored          // messages about scores
 	line      [2]line           // its numbered messages, by class
 	left      [2]map[int64]*got // numbered messages without a cause, while they are judged
@@ -190,7 +191,7 @@ type destination struct {
 func (c *comparer) dest(client *Client) *destination {
 	if client.to == nil {
 		c.forget()
-		client.to = &destination{client: client, names: map[uint64]bool{}, work: &c.work}
+		client.to = &destination{client: client, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, work: &c.work}
 		c.order = append(c.order, client.to)
 	}
 	return client.to
@@ -207,7 +208,7 @@ func (c *comparer) forget() {
 	c.order = slices.Delete(c.order, i, i+1)
 	c.evict += c.resolve(d, len(d.expects), len(d.gots))
 	c.places -= len(d.line[0]) + len(d.line[1]) + sourcePlaces*len(d.client.said)
-	*d = destination{client: d.client, work: d.work, names: map[uint64]bool{}}
+	*d = destination{client: d.client, work: d.work, names: map[uint64]bool{}, doubtful: map[uint64]bool{}}
 	d.client.said, d.client.unseen = nil, nil
 }
 

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"maps"
 	"slices"
 	"sort"
 
@@ -237,7 +238,7 @@ func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool
 // markAmbiguous marks the messages that may be others with the same bytes,
 // because a message with these bytes is left over.
 func (d *destination) markAmbiguous() {
-	left := map[uint64]bool{}
+	left := maps.Clone(d.doubtful)
 	for _, x := range d.expects {
 		left[x.key] = true
 	}
@@ -251,6 +252,9 @@ func (d *destination) markAmbiguous() {
 		}
 	}
 }
+
+// doubt marks the messages with a key as possibly others with the same bytes.
+func (d *destination) doubt(key uint64) { d.doubtful[key] = true }
 
 // agrees reports whether the place of a message to the client is the one that
 // another client's messages suggest.
