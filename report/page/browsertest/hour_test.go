@@ -402,11 +402,7 @@ const (
 	firstMatch = `(() => { const m = live.matches[0]; return [m.players.reduce((n, p) => n + p.deaths, 0), m.kills.length, m.over]; })()`
 	anew       = `live.matches.length === 2 && app.index === 1 && app.m.begin > live.matches[0].over - 1 && app.t >= app.m.begin`
 	pageDeaths = `[...document.querySelectorAll(".board tbody [data-deaths]")].reduce((n, e) => n + +e.dataset.deaths, 0)`
-	overDeaths = `shows.m.players.reduce((n, p) => n + p.deaths, 0)`
-	// The overlay has eight rows, each with what it knows of a player.
-	overRows = `(() => { const rows = [...document.querySelectorAll("#score .row:not(.head)")].map((r) => [r.children[0].textContent, +r.children[2].textContent].join());
-		const known = new Set(shows.m.players.map((p, i) => [called(p, i), p.deaths].join()));
-		return rows.length > 0 && rows.length <= 8 && rows.every((r) => known.has(r)); })()`
+	overDeaths = `[...document.querySelectorAll("#score .row:not(.head)")].reduce((n, r) => n + +r.children[2].textContent, 0)`
 )
 
 // restarts checks what page and overlay show after the host has restarted the match.
@@ -414,10 +410,9 @@ const (
 func (h *hour) restarts(over *tab, restart func()) {
 	h.t.Helper()
 	deaths := eval[int](h.live, pageDeaths)
-	if deaths == 0 {
-		h.t.Fatal("before the restart the page shows no deaths")
+	if known := eval[int](over, overDeaths); deaths == 0 || known == 0 {
+		h.t.Fatalf("before the restart the page shows %d deaths, the overlay %d", deaths, known)
 	}
-	over.until(fmt.Sprintf(`%s >= %d && %s`, overDeaths, deaths, overRows))
 	restart()
 	h.live.until(anew)
 	h.live.until(pageDeaths + ` === live.matches[1].kills.length && live.matches[1].kills.length < live.matches[0].kills.length / 2 && ` + pageKills + ` === live.matches[1].kills.length`)
