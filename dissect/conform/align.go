@@ -251,7 +251,8 @@ func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsL
 		*attemptsLeft--
 	}
 	if r.across && best.cost >= align.CostSingle {
-		if *attemptsLeft <= 0 || r.open[0] && best.from < fewTies || r.open[1] && len(r.kept)-best.till < fewTies {
+		before, after := best.ties()
+		if *attemptsLeft <= 0 || r.open[0] && best.from+before < fewTies || r.open[1] && len(r.kept)-best.till+after < fewTies {
 			best.known = false // too few pairs around what is left over confirm it
 		}
 	}
@@ -264,6 +265,31 @@ type alignment struct {
 	cost       int32
 	known      bool // false if the lists are too long to be aligned, or too few pairs confirm the alignment
 	from, till int  // indices of the kept pairs at both ends. An index outside the list stands for the end of the lists.
+}
+
+// ties returns the numbers of pairs before the first message that is left over,
+// and after the last one.
+func (a *alignment) ties() (before, after int) {
+	first, last := len(a.xs), -1
+	for k, list := range [...][]element{a.xs, a.ys} {
+		other := [...][]element{a.ys, a.xs}[k]
+		n := 0
+		for i := range list {
+			switch e := &list[i]; {
+			case e.paired(other):
+				n++
+			case !e.wild && !e.free && e.pair < 0:
+				if first > n {
+					first = n
+				}
+				last = max(last, n)
+			}
+		}
+		if k == 0 {
+			after = n
+		}
+	}
+	return first, after - last
 }
 
 // end returns the place of a pair in both lists, or the place of an end.
