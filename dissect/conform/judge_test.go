@@ -279,7 +279,7 @@ func TestSound(t *testing.T) {
 // bad line. A ClientReady that is sent again is answered again, ships come and go
 // during a join, joins cross, and late messages tell of somebody who had the same id.
 func TestComeBack(t *testing.T) {
-	for _, name := range []string{"../rejoin/r20.router.pcap.gz", "../rejoin/r5.client.pcap.gz"} {
+	for _, name := range []string{"../rejoin/r20.host.pcap.gz", "../rejoin/r20.router.pcap.gz", "../rejoin/r5.client.pcap.gz"} {
 		whole := readTape(t, name)
 		for _, w := range []trouble{{"unchanged", 0}, {"lost", 0.005}, {"doubled", 0.05}, {"delayed", 0.02}, {"begun late", 0}, {"ended early", 0}} {
 			reports := whole.after(w, 1).judged(t)

@@ -46,6 +46,7 @@ const (
 	lapSeconds     = 5.0  // time between the points of a line
 	silentSeconds  = 3.0  // shortest silence that becomes an event
 	goneSeconds    = 15.0 // how long a player must be silent at the end of the capture to count as having left
+	lateNotice     = 30.0 // how late other players may hear that one has left. Until they have, it is resent.
 	noticeSeconds  = 2.0  // longest time between the host's deletion of a ship and the notice that its player left
 	hearSeconds    = 10.0 // how long after a restart clients may still update their former ships. Until they have heard of it, it is resent.
 	malformedAgain = 10.0 // within this time, malformed messages of a sender become only one event
@@ -568,6 +569,9 @@ const noTeam = 16
 
 // settings stores the mission. A new mission begins a new match.
 func (g *game) settings(r *dissect.Record, m *msg.Settings) {
+	if _, client := r.Ends(); g.who.gone[client] {
+		return // it has crossed the player's leave
+	}
 	g.again() // logs have no connections
 	mission := clip(wire.Text(m.Mission))
 	if g.m.Mission != "" && mission != g.m.Mission && len(g.m.Lives) > 0 {

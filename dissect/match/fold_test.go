@@ -3,10 +3,13 @@ package match_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,19 +135,29 @@ type report interface {
 
 // A fold is the state of one host's game.
 type fold struct {
-	ids     map[string]int    // of clients by address, as the host gave them
-	addrs   map[int]string    // the other way round
-	slots   map[int]string    // addresses by slot
-	objects map[int]string    // owners
-	born    map[int]int       // creations that count, by object
-	dead    map[int]bool      // objects that were lost since
-	ship    map[string]int    // the last object of a player
-	scores  map[int][3]string // by id
-	scored  bool              // the host has sent a score other than 0
+	addrs   map[int]string       // addresses of clients, by the id that the host gave them last
+	slots   map[int]string       // addresses by slot
+	stays   map[string]*stay     // by address
+	objects map[int]string       // owners
+	born    map[int]int          // creations that count, by object
+	lives   []string             // each with its owner
+	dead    map[int]bool         // objects that were lost since
+	ended   map[int]bool         // objects whose player has left, or has another ship
+	ship    map[string]int       // the last object of a player
+	scores  map[string][3]string // by address
+	scored  bool                 // the host has sent a score other than 0
 	chat    map[string]*chatLine
 	losses  []loss
 	seen    map[string]seenAt
 	over    bool // the host has ended the match: the rest counts for nothing
+	end     float64
+}
+
+// A stay is the time that a client spends in the game. The last ones count.
+type stay struct {
+	name        string
+	first, last float64 // from the client
+	from, left  float64 // left is 0 while it is there, from is negative if the beginning was not captured
 }
 
 type seenAt struct {
@@ -157,17 +170,18 @@ type chatLine struct{ byAuthor, byReceiver map[string]int }
 type loss struct {
 	t              float64
 	victim, killer string
-	object         int
+	object         string // with the number of its life
 	kinds          map[string]bool
 	late           bool // after the end of the match
 }
 
-// repeated reports whether the same was told within five seconds over other
-// links only.
+// repeated reports whether the same was told within the last thirty seconds, over other
+// links only. Who came later isn't told of it.
 func (f *fold) repeated(m *message, key string) bool {
 	link := m.Src + m.Dst
 	s, ok := f.seen[key]
-	if ok && m.Rel-s.t <= 5 && !s.links[link] {
+	client := cmp.Or(f.stays[m.Dst], f.stays[m.Src])
+	if ok && m.Rel-s.t <= 30 && !s.links[link] && (client == nil || client.first <= s.t) {
 		s.links[link] = true
 		return true
 	}
@@ -188,25 +202,34 @@ func (f *fold) add(m *message) {
 	if host {
 		client = m.Dst
 	}
+	f.end = m.Rel
+	if !host {
+		s := f.stay(client)
+		if s.last == 0 {
+			s.first = m.Rel
+		}
+		s.last = m.Rel
+	}
 	switch m.Name {
 	case "":
-		if m.Kind == "connect" && host {
-			f.ids[client] = m.num("id")
-			f.addrs[m.num("id")] = client
-		}
+		f.connection(m, host, client)
 	case "Settings":
 		if host {
 			f.slots[m.num("slot")] = client
+			f.comes(client, m.Rel)
 		}
 	case "PlayerAnnounce": // OpenBC names the player's first object beside the id
-		if n := m.num("dest") - 0x3FFFFFFF; host && n >= 0 && n%0x40000 == 0 && f.slots[n/0x40000] == "" {
+		if m.text("code_name") == "NETWORK_DELETE_PLAYER" && host {
+			f.leaves(f.player(m.num("player")), m.Rel)
+		} else if n := m.num("dest") - 0x3FFFFFFF; host && n >= 0 && n%0x40000 == 0 && f.gone(f.slots[n/0x40000]) {
 			f.slots[n/0x40000] = f.player(m.num("player"))
 		}
 	case "ObjectCreateTeam":
 		f.create(m, host, client)
 	case "Score", "ScoreInit":
 		if host {
-			f.scores[m.num("player")] = [3]string{fmt.Sprint(m.num("kills")), fmt.Sprint(m.num("deaths")), fmt.Sprint(m.num("score"))}
+			who := f.player(m.num("player"))
+			f.scores[who] = [3]string{fmt.Sprint(m.num("kills")), fmt.Sprint(m.num("deaths")), fmt.Sprint(m.num("score"))}
 			f.scored = f.scored || m.num("kills") != 0 || m.num("deaths") != 0 || m.num("score") != 0
 		}
 	case "Chat", "TeamChat":
@@ -258,16 +281,100 @@ func (f *fold) owner(object int) (owner string, ok bool) {
 	return f.slots[slot], object >= 0x3FFFFFFF && slot < 16
 }
 
+// killer returns the player that an explosion or a score names. OpenBC names the ship in
+// explosions.
 func (f *fold) killer(id int) string {
-	if id == 0 {
+	switch {
+	case id == 0:
 		return ""
+	case id > 255:
+		owner, _ := f.owner(id)
+		return owner
 	}
 	return f.player(id)
 }
 
+func (f *fold) stay(client string) *stay {
+	if f.stays[client] == nil {
+		f.stays[client] = &stay{from: -1}
+	}
+	return f.stays[client]
+}
+
+func (f *fold) gone(player string) bool {
+	s := f.stays[player]
+	return player == "" || s != nil && s.left > 0
+}
+
+// connection folds what the transport layer tells of clients.
+func (f *fold) connection(m *message, host bool, client string) {
+	switch id := m.num("id"); {
+	case m.Kind == "connect" && host:
+		f.addrs[id] = client
+		f.comes(client, m.Rel)
+	case m.Kind == "name_change" && !host:
+		f.stay(client).name = m.text("name")
+		if f.stay(client).from < 0 && f.gone(f.addrs[id]) { // that the host let it in was not captured
+			f.addrs[id] = client
+		}
+	case m.Kind == "disconnect" && !host:
+		f.leaves(client, m.Rel)
+	}
+}
+
+// comes notes that a client comes, or comes back.
+func (f *fold) comes(client string, t float64) {
+	s := f.stay(client)
+	if s.from < 0 {
+		s.from = t
+	}
+	s.left = 0
+}
+
+// leaves notes that a player has left, and the ships with the player.
+func (f *fold) leaves(player string, t float64) {
+	s := f.stays[player]
+	if s == nil || s.left > 0 {
+		return
+	}
+	s.left = t
+	for object, owner := range f.objects {
+		if owner == player {
+			f.ended[object] = true
+		}
+	}
+}
+
+// people returns what the addresses of each player have in common: the address of the
+// first stay. A player is a name. Who comes with the name of one who has left is the same
+// player, also if the host noticed late that the first one had gone. Who has the name at the
+// same time is another one.
+func (f *fold) people() func(string) string {
+	first, back := map[string]string{}, map[string]string{}
+	at := slices.SortedFunc(maps.Keys(f.stays), func(a, b string) int { return cmp.Compare(f.stays[a].from, f.stays[b].from) })
+	until := map[string]float64{}
+	for _, address := range at {
+		s := f.stays[address]
+		left := math.Inf(1)
+		if s.left > 0 || f.end-s.last >= 15 { // silent up to the end
+			left = s.last
+		}
+		key := strings.ToLower(s.name)
+		if key == "" || s.from < 0 {
+			continue
+		}
+		if one, ok := first[key]; !ok {
+			first[key], until[key] = address, left
+		} else if until[key] <= s.from {
+			back[address], until[key] = one, left
+		}
+	}
+	return func(address string) string { return cmp.Or(back[address], address) }
+}
+
 func (f *fold) create(m *message, host bool, client string) {
 	id := m.num("object_id")
-	if _, known := f.objects[id]; known && (host || !f.dead[id]) {
+	if _, known := f.objects[id]; known && (host || !f.dead[id] && !f.ended[id]) {
 		return
 	}
 	owner := client
@@ -277,21 +384,26 @@ func (f *fold) create(m *message, host bool, client string) {
 			owner = f.player(m.num("net_player"))
 		}
 	}
-	f.objects[id], f.dead[id], f.ship[owner] = owner, false, id
+	if last, ok := f.ship[owner]; ok && f.objects[last] == owner {
+		f.ended[last] = true // a player has one ship at a time
+	}
+	f.objects[id], f.dead[id], f.ended[id], f.ship[owner] = owner, false, false, id
 	f.born[id]++
+	f.lives = append(f.lives, fmt.Sprintf("%08X of ", id)+owner)
 }
 
 func (f *fold) change(m *message, host bool) {
-	if !host {
+	if !host || f.repeated(m, fmt.Sprint("score", m.num("victim"), m.num("deaths"), m.num("killer"))) {
 		return
 	}
 	score := func(id, at int, value int) {
 		if f.over {
 			return
 		}
-		s := f.scores[id]
+		who := f.player(id)
+		s := f.scores[who]
 		s[at] = fmt.Sprint(value)
-		f.scores[id], f.scored = s, f.scored || value != 0
+		f.scores[who], f.scored = s, f.scored || value != 0
 	}
 	score(m.num("victim"), 1, m.num("deaths"))
 	if k := m.num("killer"); k != 0 {
@@ -307,15 +419,14 @@ func (f *fold) change(m *message, host bool) {
 		}
 	}
 	victim := f.player(m.num("victim"))
-	if !f.repeated(m, fmt.Sprint("score", m.num("victim"), m.num("deaths"), m.num("killer"))) {
-		f.lose(m, victim, f.killer(m.num("killer")), f.ship[victim], "score")
-	}
+	f.lose(m, victim, f.killer(m.num("killer")), f.ship[victim], "score")
 }
 
 // lose notes the report of a loss. Two are of one loss if no new ship came
 // between and they are three seconds apart at most, or fifteen if they are an
 // explosion and the score change that goes with it.
-func (f *fold) lose(m *message, victim, killer string, object int, kind string) {
+func (f *fold) lose(m *message, victim, killer string, id int, kind string) {
+	object := fmt.Sprint(id, "#", f.born[id])
 	for i := len(f.losses) - 1; i >= 0; i-- {
 		l := &f.losses[i]
 		if l.victim != victim || l.object != object {
@@ -331,35 +442,43 @@ func (f *fold) lose(m *message, victim, killer string, object int, kind string) 
 		}
 		break
 	}
-	f.dead[object] = true
+	f.dead[id] = true
 	f.losses = append(f.losses, loss{m.Rel, victim, killer, object, map[string]bool{kind: true}, f.over})
 }
 
-// tell returns the results of the fold.
-func (f *fold) tell() told {
+// tell returns the results of the fold. Players are known by the addresses of their first stays.
+func (f *fold) tell() (told, func(string) string) {
 	var out told
+	who := f.people()
 	kills, deaths := map[string]int{}, map[string]int{}
 	for _, l := range f.losses {
-		out.Losses = append(out.Losses, fmt.Sprintf("%.3f %s by %s", l.t, l.victim, l.killer))
+		victim, killer := who(l.victim), who(l.killer)
+		out.Losses = append(out.Losses, fmt.Sprintf("%.3f %s by %s", l.t, victim, killer))
 		if l.late {
 			continue
 		}
-		deaths[l.victim]++
-		if l.killer != "" && l.killer != l.victim {
-			kills[l.killer]++
+		deaths[victim]++
+		if killer != "" && killer != victim {
+			kills[killer]++
 		}
 	}
 	out.Kills, out.Deaths = counts(kills), counts(deaths)
 	zeros := len(deaths) > 0 && !f.scored // the host does not count
-	for id, s := range f.scores {
-		if a, ok := f.addrs[id]; ok && !zeros {
-			out.Scores = append(out.Scores, fmt.Sprintf("%s: %s", a, strings.Join(s[:], " ")))
+	last := map[string]string{}           // the address of each player's last stay for which the host counts
+	for address := range f.scores {
+		one := who(address)
+		if l := last[one]; f.stays[address] != nil && (l == "" || f.stays[l].from < f.stays[address].from) {
+			last[one] = address
 		}
 	}
-	for id, n := range f.born {
-		for range n {
-			out.Lives = append(out.Lives, fmt.Sprintf("%08X of %s", id, f.objects[id]))
+	for one, address := range last {
+		if s := f.scores[address]; !zeros {
+			out.Scores = append(out.Scores, fmt.Sprintf("%s: %s", one, strings.Join(s[:], " ")))
 		}
+	}
+	for _, l := range f.lives {
+		object, owner, _ := strings.Cut(l, " of ")
+		out.Lives = append(out.Lives, object+" of "+who(owner))
 	}
 	for key, c := range f.chat {
 		said, heard := 0, 0
@@ -374,7 +493,7 @@ func (f *fold) tell() told {
 		}
 	}
 	out.sort()
-	return out
+	return out, who
 }
 
 func counts(of map[string]int) (out []string) {
@@ -403,14 +522,14 @@ func (m *message) counted() (host string, ok bool) {
 
 func newFold() *fold {
 	return &fold{
-		ids: map[string]int{}, addrs: map[int]string{}, slots: map[int]string{}, objects: map[int]string{}, born: map[int]int{},
-		dead: map[int]bool{}, ship: map[string]int{}, scores: map[int][3]string{},
+		addrs: map[int]string{}, slots: map[int]string{}, stays: map[string]*stay{}, objects: map[int]string{}, born: map[int]int{},
+		dead: map[int]bool{}, ended: map[int]bool{}, ship: map[string]int{}, scores: map[string][3]string{},
 		chat: map[string]*chatLine{}, seen: map[string]seenAt{},
 	}
 }
 
-// folded returns the results of the fold, by host.
-func folded(all []message) map[string]told {
+// folded returns the folds of all messages, by host.
+func folded(all []message) map[string]*fold {
 	games := map[string]*fold{}
 	for i := range all {
 		m := &all[i]
@@ -423,11 +542,7 @@ func folded(all []message) map[string]told {
 		}
 		games[host].add(m)
 	}
-	out := map[string]told{}
-	for host, f := range games {
-		out[host] = f.tell()
-	}
-	return out
+	return games
 }
 
 // addressOf returns what the fold knows a player by.
@@ -443,12 +558,24 @@ func addressOf(m *match.Match, p int) string {
 	return fmt.Sprintf("id %d", m.Players[p].ID)
 }
 
-// modelled returns the results of the matches, by host.
-func modelled(all []*match.Match) map[string]told {
-	out := map[string]told{}
+// modelled returns the results of the matches of a host. It complains of players who have
+// two rows in a match.
+func modelled(t *testing.T, all []*match.Match, host string, who func(string) string) told {
+	t.Helper()
+	var to told
 	for _, m := range all {
-		name := func(p int) string { return addressOf(m, p) }
-		to := out[m.Host.String()]
+		if m.Host.String() != host {
+			continue
+		}
+		name := func(p int) string { return who(addressOf(m, p)) }
+		rows := map[string]bool{}
+		for i := range m.Players {
+			if one := name(i); one != "" && rows[one] {
+				t.Errorf("%s has two rows", one)
+			} else {
+				rows[one] = true
+			}
+		}
 		for _, k := range m.Kills {
 			to.Losses = append(to.Losses, fmt.Sprintf("%.3f %s by %s", k.T, name(k.Victim), name(k.Killer)))
 		}
@@ -478,10 +605,9 @@ func modelled(all []*match.Match) map[string]told {
 			}
 			to.Chat = append(to.Chat, kind+" "+c.Text.Raw())
 		}
-		to.sort()
-		out[m.Host.String()] = to
 	}
-	return out
+	to.sort()
+	return to
 }
 
 func opt(n *int) string {
@@ -491,12 +617,12 @@ func opt(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// captures returns the fixtures that hold play in the game's own order, and
-// those of the folder that BCDISSECT_CAPTURES names.
+// captures returns the fixtures that hold play in the game's own order, those with players
+// who come back, and those of the folder that BCDISSECT_CAPTURES names.
 func captures(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, dir := range []string{"../../fixtures/captures", os.Getenv("BCDISSECT_CAPTURES")} {
+	for _, dir := range []string{"../../fixtures/captures", "../../fixtures/rejoin", os.Getenv("BCDISSECT_CAPTURES")} {
 		if dir == "" {
 			continue
 		}
@@ -526,9 +652,9 @@ func TestFold(t *testing.T) {
 	for _, name := range captures(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			all, matches := messages(t, name)
-			got := modelled(matches)
-			for host, want := range folded(all) {
-				g := got[host]
+			for host, f := range folded(all) {
+				want, who := f.tell()
+				g := modelled(t, matches, host, who)
 				for _, c := range []struct {
 					what      string
 					got, want []string

@@ -17,6 +17,9 @@ import (
 func (g *game) connection(r *dissect.Record) {
 	frame := r.Datagram.Number
 	switch m := r.Message.(type) {
+	case *transport.Request:
+		_, client := r.Ends()
+		delete(g.who.gone, client)
 	case *transport.Accept:
 		if _, client := r.Ends(); r.Dir == dissect.FromHost && len(g.who.accepted) < MaxPlayers {
 			g.again()
@@ -28,6 +31,9 @@ func (g *game) connection(r *dissect.Record) {
 	case *transport.Goodbye:
 		switch {
 		case r.Dir == dissect.ToHost:
+			if _, client := r.Ends(); len(g.who.gone) < 4*MaxPlayers {
+				g.who.gone[client] = true
+			}
 			g.leaves(frame, g.meet(r), LeftItself)
 		case m.ID == transport.HostPeer:
 			g.closes(frame)
@@ -144,7 +150,7 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 func (g *game) deleted(r *dissect.Record, name wire.Untrusted) {
 	found := NoPlayer
 	for i := range g.m.Players {
-		if p := &g.m.Players[i]; p.Name == clip(name) && p.Left == nil {
+		if p := &g.m.Players[i]; p.Name == clip(name) && (p.Left == nil || g.b.now-*p.Left < lateNotice) {
 			if found != NoPlayer {
 				return // several players have the name
 			}

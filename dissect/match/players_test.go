@@ -1,8 +1,10 @@
 package match_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +60,39 @@ func TestLeftHow(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s: %s left by %q, want %q", tt.capture, tt.player, got, tt.want)
+		}
+	}
+}
+
+// Each player is one row, and says how often they came and how they left. What is told late
+// changes nothing.
+func TestRows(t *testing.T) {
+	const duel = "Ben joins\nBen flies\nAnn joins\nAnn flies\n"
+	for _, tt := range []struct{ what, story, want string }{
+		{"came back", duel + "Ann leaves\nAnn#2 joins", "Ben 1, Ann 2"},
+		{"came back before the host noticed", duel + "Ann#2 joins\nAnn#2 flies\nhost deletes Ann", "Ben 1, Ann 2"},
+		{"two of a name", duel + "Ann#2 joins\nAnn is there\nhost deletes Ann", "Ben 1, Ann 1 host, Ann 1"},
+		{"the second of a name came back", duel + "Ann#2 joins\nAnn is there\nAnn#2 leaves\nAnn#3 joins\nAnn is there", "Ben 1, Ann 1, Ann 2"},
+		{"a name that two had", duel + "Ann#2 joins\nAnn is there\nAnn#2 leaves\nhost misses Ann\nAnn is there", "Ben 1, Ann 1, Ann 1 disconnect"},
+		{"settings crossed the leave", duel + "Ann leaves\nBen leaves\nAnn starts", "Ben 1 disconnect, Ann 1 disconnect"},
+		{"another got the number of one who left", "Ben joins\nhost deletes Cid\nCid joins", "Ben 1,  0 host, Cid 1"},
+	} {
+		s := newStage(t)
+		for line := range strings.SplitSeq(tt.story, "\n") {
+			s.play(line)
+		}
+		if err := s.b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range s.b.Matches() {
+			for i := range m.Players {
+				p := &m.Players[i]
+				got = append(got, strings.TrimSpace(fmt.Sprint(p.Name, " ", p.Stays, " ", p.LeftHow)))
+			}
+		}
+		if text := strings.Join(got, ", "); text != strings.ReplaceAll(tt.want, ",  0", ", 0") {
+			t.Errorf("%s: got %s, want %s", tt.what, text, tt.want)
 		}
 	}
 }

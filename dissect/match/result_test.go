@@ -121,6 +121,12 @@ func (s *stage) play(line string) {
 	case "leaves":
 		p.gone = true
 		s.send(p, dissect.ToHost, dissect.Record{Message: &transport.Goodbye{ID: p.ID}})
+	case "starts": // the host tells its settings
+		s.send(p, dissect.FromHost, says(&msg.Settings{Slot: uint8(p.Slot)}))
+	case "deletes": // a player, by number
+		s.send(p, dissect.FromHost, says(&msg.PlayerAnnounce{Event: event.Event{Class: event.ClassPlayer, Code: event.CodeDeletePlayer, Player: s.player(words[2]).ID}}))
+	case "misses": // a player, by name
+		s.send(p, dissect.FromHost, says(&msg.PlayerDeleted{Name: wire.Chars(words[2])}))
 	case "kills": // by the host's scores: whom, the killer's kills and score
 		s.deaths[words[2]]++
 		s.send(p, dissect.FromHost, says(&msg.ScoreChange{Killer: int32(p.ID), Kills: number(3), Score: number(4), Victim: int32(s.player(words[2]).ID), Deaths: s.deaths[words[2]]}))

@@ -2,6 +2,7 @@ package match
 
 import (
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -32,6 +33,7 @@ type who struct {
 	recent   [wire.Slots]met // the last player of each slot
 	clients  map[netip.AddrPort]int
 	accepted map[netip.AddrPort]accepted // clients that were let in and have not sent anything since
+	gone     map[netip.AddrPort]bool     // clients that have left and not come back
 	// Players of whom only a number is known.
 	strangers map[stranger]int
 }
@@ -55,7 +57,7 @@ type accepted struct {
 
 func (w *who) init() {
 	w.players, w.clients, w.strangers = map[*dissect.Player]int{}, map[netip.AddrPort]int{}, map[stranger]int{}
-	w.accepted = map[netip.AddrPort]accepted{}
+	w.accepted, w.gone = map[netip.AddrPort]accepted{}, map[netip.AddrPort]bool{}
 }
 
 // first reports whether the message is not a copy passed on by a host.
@@ -136,12 +138,15 @@ func (g *game) known(r *dissect.Record, p *dissect.Player) int {
 	return i
 }
 
-// strange returns the player of whom only a number was known until now.
+// strange returns the player of whom only a number was known until now. The host
+// gives the number of one who has left to another.
 func (g *game) strange(p *dissect.Player) int {
 	for _, s := range [2]stranger{{decode.NetworkID, int64(p.ID)}, {decode.Slot, int64(p.Slot)}} {
 		if i, ok := g.who.strangers[s]; ok {
 			delete(g.who.strangers, s)
-			return i
+			if g.m.Players[i].Left == nil {
+				return i
+			}
 		}
 	}
 	return NoPlayer
@@ -334,36 +339,58 @@ func (g *game) unite(a, b int) int {
 }
 
 // rejoin unites players of the same name if the second one came after the first
-// one had left. Two who were there at the same time are two people. It runs
-// when the match is final, since a silence can end until then, and uniting
-// cannot be undone.
+// one had left, or had fallen silent and was removed later. Two who were there at
+// the same time are two people. A silence can end until the match is final, and
+// uniting cannot be undone.
 func (g *game) rejoin() {
-	first := map[string]int{}
+	rows := map[string][]int{}
 	for i := 0; i < len(g.m.Players); i++ {
-		p := g.m.Players[i]
-		if p.Name == "" {
+		key := g.m.Players[i].Key()
+		if key == "" {
 			continue
 		}
-		before, ok := first[p.Key()]
-		if !ok {
-			first[p.Key()] = i
-			continue
+		if before := slices.IndexFunc(rows[key], func(j int) bool { return g.back(j, i) }); before < 0 {
+			rows[key] = append(rows[key], i)
+		} else {
+			i-- // the rows after it move up
 		}
-		q := g.m.Players[before]
-		switch {
-		case p.Joined == nil || q.Joined == nil:
-			continue
-		case *p.Joined < *q.Joined:
-			p, q = q, p // q came first
-		}
-		if q.Left == nil || *q.Left > *p.Joined || q.LeftHow == LeftSilent && !g.final {
-			continue
-		}
-		one := &g.m.Players[g.unite(before, i)]
-		one.ID, one.Slot, one.Address, one.Left, one.LeftHow, one.Name = p.ID, p.Slot, p.Address, p.Left, p.LeftHow, p.Name
-		one.Stays, one.Visits = q.Stays+p.Stays, append(slices.Clone(q.Visits), p.Visits...)
-		i--
 	}
+}
+
+// back unites two players of one name, unless they were there at the same time.
+func (g *game) back(i, j int) bool {
+	q, p := g.m.Players[i], g.m.Players[j]
+	switch {
+	case p.Joined == nil || q.Joined == nil:
+		return false
+	case *p.Joined < *q.Joined:
+		p, q = q, p // q came first
+	}
+	if q.Left == nil || q.LeftHow == LeftSilent && !g.final || *q.Left > *p.Joined && g.heard(&q) > *p.Joined {
+		return false
+	}
+	one := &g.m.Players[g.unite(i, j)]
+	one.ID, one.Slot, one.Address, one.Left, one.LeftHow, one.Name = p.ID, p.Slot, p.Address, p.Left, p.LeftHow, p.Name
+	one.Stays, one.Visits = q.Stays+p.Stays, append(slices.Clone(q.Visits), p.Visits...)
+	if n := len(q.Visits); n > 0 && one.Visits[n-1].Left == nil { // the player fell silent
+		v := &one.Visits[n-1]
+		v.Left, v.LeftHow, v.Address = q.Left, q.LeftHow, q.Address
+	}
+	if p.told != nil { // a host that still counts for the first one counts for two
+		one.told, one.HostSays, one.Score = p.told, p.HostSays, p.Score
+	}
+	return true
+}
+
+// heard returns when the last datagram of a player came.
+func (g *game) heard(p *Player) float64 {
+	last := math.Inf(1) // unknown
+	for _, l := range g.b.meter.Links() {
+		if l.Client == p.Address && l.Host == g.host && l.Dir == dissect.ToHost {
+			last = l.Last.Sub(g.b.origin).Seconds()
+		}
+	}
+	return last
 }
 
 func earlier(a, b *float64) *float64 {

@@ -30,7 +30,7 @@ import (
 func everyCapture(t *testing.T) []string {
 	t.Helper()
 	all := captures(t)
-	for _, folder := range []string{"captures/field/*.gz", "captures/trouble/*", "captures/clear/*.zst"} {
+	for _, folder := range []string{"captures/field/*.gz", "captures/trouble/*", "captures/clear/*.zst", "rejoin/*"} {
 		for _, name := range fixtures.Glob(t, folder) {
 			all = append(all, fixtures.Path(name))
 		}

@@ -206,12 +206,35 @@ const maxVotes = 1 << 19
 // same addresses, and then in their order. GameSpy queries look alike, so any
 // of them may be paired.
 func (c *comparer) conversations() (out [][2]*conversation) {
+	ofA, ofB := map[int]int{}, map[int]int{}
+	c.match(ofA, ofB)
+	c.match(ofA, ofB) // messages that most conversations have help to pair the last ones
+	for i, a := range c.a.all {
+		if j, ok := ofA[i]; ok {
+			out = append(out, [2]*conversation{a, c.b.all[j]})
+		} else {
+			out = append(out, [2]*conversation{a, nil})
+		}
+	}
+	for j, b := range c.b.all {
+		if _, ok := ofB[j]; !ok {
+			out = append(out, [2]*conversation{nil, b})
+		}
+	}
+	return out
+}
+
+// match pairs conversations that have no counterpart yet.
+func (c *comparer) match(ofA, ofB map[int]int) {
 	type score struct{ a, b, name, same, address, apart int }
-	shared := c.shared()
+	shared := c.shared(ofA, ofB)
 	var scores []score
 	for i, a := range c.a.all {
+		if _, taken := ofA[i]; taken {
+			continue
+		}
 		for j, b := range c.b.all {
-			if a.GameSpy != b.GameSpy {
+			if _, taken := ofB[j]; taken || a.GameSpy != b.GameSpy {
 				continue
 			}
 			s := score{a: i, b: j, same: shared[[2]int{i, j}], apart: max(i-j, j-i)}
@@ -229,25 +252,13 @@ func (c *comparer) conversations() (out [][2]*conversation) {
 	slices.SortFunc(scores, func(x, y score) int {
 		return cmp.Or(y.name-x.name, y.same-x.same, y.address-x.address, x.apart-y.apart, x.a-y.a)
 	})
-	ofA, ofB := map[int]int{}, map[int]bool{}
 	for _, s := range scores {
-		if _, taken := ofA[s.a]; !taken && !ofB[s.b] {
-			ofA[s.a], ofB[s.b] = s.b, true
+		_, takenA := ofA[s.a]
+		_, takenB := ofB[s.b]
+		if !takenA && !takenB {
+			ofA[s.a], ofB[s.b] = s.b, s.a
 		}
 	}
-	for i, a := range c.a.all {
-		if j, ok := ofA[i]; ok {
-			out = append(out, [2]*conversation{a, c.b.all[j]})
-		} else {
-			out = append(out, [2]*conversation{a, nil})
-		}
-	}
-	for j, b := range c.b.all {
-		if !ofB[j] {
-			out = append(out, [2]*conversation{nil, b})
-		}
-	}
-	return out
 }
 
 // mostSharing is the maximum number of conversations that may share a message
@@ -260,10 +271,13 @@ type owned struct {
 	conv int32
 }
 
-// owners returns the messages of a capture, sorted by digest.
-func owners(c *Capture) []owned {
-	all := make([]owned, 0, c.Messages)
+// owners returns the messages of conversations that have no counterpart, sorted by digest.
+func owners(c *Capture, paired map[int]int) []owned {
+	var all []owned
 	for i, v := range c.all {
+		if _, taken := paired[i]; taken {
+			continue
+		}
 		for w := range v.ways {
 			for k := range v.ways[w] {
 				all = append(all, owned{v.ways[w][k].key + uint64(w), int32(i)})
@@ -289,11 +303,11 @@ func counts(all []owned) (n int, by [][2]int) {
 	return n, by
 }
 
-// shared counts the messages that conversations of both captures have in
+// shared counts the messages that conversations without counterparts have in
 // common.
-func (c *comparer) shared() map[[2]int]int {
+func (c *comparer) shared(ofA, ofB map[int]int) map[[2]int]int {
 	out := map[[2]int]int{}
-	a, b := owners(c.a), owners(c.b)
+	a, b := owners(c.a, ofA), owners(c.b, ofB)
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0].key < b[0].key:

@@ -65,9 +65,9 @@ func (o *originals) make(buckets, size int, within time.Duration) {
 // bucket returns the number of a digest's bucket.
 func (o *originals) bucket(digest uint64) int { return int(digest & uint64(len(o.next)-1)) }
 
-// find returns the original of a copy for a receiver, or nil. The result
-// sameAuthor reports whether all candidates have the same author.
-func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, sameAuthor bool) {
+// find returns the original of a copy for a receiver, or nil. It is at most as old as
+// within. The result sameAuthor reports whether all candidates have the same author.
+func (o *originals) find(digest, receiver uint64, at int64, within time.Duration, author *Player) (best *original, sameAuthor bool) {
 	from := o.bucket(digest) * o.size
 	all := o.all[from : from+o.size]
 	sameAuthor = true
@@ -76,7 +76,7 @@ func (o *originals) find(digest, receiver uint64, at int64, author *Player) (bes
 			continue
 		}
 		e := &all[i]
-		if e.received&receiver != 0 || uint64(at-e.at) > uint64(o.within) || // time never goes back
+		if e.received&receiver != 0 || uint64(at-e.at) > uint64(within) || // time never goes back
 			author != nil && e.author != nil && e.author != author {
 			continue
 		}
@@ -111,7 +111,7 @@ type Origin struct {
 // UpdateOrigin works as Origin for ship updates, most of which are copies.
 func (c *Conversation) UpdateOrigin(s Side, frame int, at int64, spec *decode.Spec, payload []byte) Origin {
 	if g := c.game; g != nil && s == Host && g.updates.all != nil {
-		if first, sameAuthor := g.updates.find(digest(payload), c.bit, at, nil); first != nil {
+		if first, sameAuthor := g.updates.find(digest(payload), c.bit, at, copyTime, nil); first != nil {
 			return c.copied(first, sameAuthor, s)
 		}
 	}
@@ -200,7 +200,11 @@ func (c *Conversation) fromHost(o *originals, digest uint64, e *original, author
 	if spec != nil && spec.Relay == decode.RelaySlots {
 		receiver = 0 // an object is created once, but a client that requests it gets the message again
 	}
-	if first, sameAuthor := o.find(digest, receiver, e.at, author); first != nil {
+	within := o.within
+	if spec != nil && c.asked && (spec.Code == msg.OpHostEvent || spec.Code == msg.OpScoreChange) {
+		within = min(within, time.Duration(e.at-c.begun.UnixNano())) // nobody is told of a loss before they came
+	}
+	if first, sameAuthor := o.find(digest, receiver, e.at, within, author); first != nil {
 		return c.copied(first, sameAuthor, Host)
 	}
 	if spec != nil && (spec.Broadcast || passedOn(spec)) {
