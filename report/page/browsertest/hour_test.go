@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -310,15 +311,20 @@ func resident(t *testing.T, pid int) (mb float64, used time.Duration) {
 	return mb, used
 }
 
-// heap returns how much memory the objects of the page's scripts take, in MB.
+// heap returns how much memory the objects of the page's scripts take, in MB. What the page
+// has just received is not garbage yet, so it is the least of several times.
 func (p *tab) heap() float64 {
 	p.t.Helper()
-	p.call(chromedp.Call(p.ctx, heapprofiler.CollectGarbage, cdp.Empty{}))
-	u, err := chromedp.Call(p.ctx, runtime.GetHeapUsage, cdp.Empty{})
-	if err != nil {
-		p.t.Fatal(err)
+	least := math.Inf(1)
+	for range 3 {
+		p.call(chromedp.Call(p.ctx, heapprofiler.CollectGarbage, cdp.Empty{}))
+		u, err := chromedp.Call(p.ctx, runtime.GetHeapUsage, cdp.Empty{})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		least = min(least, u.UsedSize/(1<<20))
 	}
-	return u.UsedSize / (1 << 20)
+	return least
 }
 
 // fighters stay for the whole match.
@@ -356,6 +362,7 @@ type hour struct {
 	live        *tab
 	most        float64   // MB that the server took
 	heaps       []float64 // MB that the page took
+	present     []float64 // players who are there
 	rates       []float64 // processor time of the server as a share
 	used        time.Duration
 	at          time.Time
@@ -370,6 +377,7 @@ func (h *hour) sample() {
 	h.rates = append(h.rates, float64(used-h.used)/float64(now.Sub(h.at)))
 	h.used, h.at = used, now
 	h.heaps = append(h.heaps, h.live.heap())
+	h.present = append(h.present, eval[float64](h.live, present))
 	h.t.Logf("%v of play: server %.1f MB, %.0f %% of a processor; page %.1f MB, %d points", h.playedUntil().Round(time.Second), mb, h.rates[len(h.rates)-1]*100, h.heaps[len(h.heaps)-1], eval[int](h.live, `live.flights.reduce((n, f) => n + (f ? f.points : 0), 0)`))
 }
 
@@ -402,6 +410,8 @@ const (
 	firstMatch = `(() => { const m = live.matches[0]; return [m.players.reduce((n, p) => n + p.deaths, 0), m.kills.length, m.over]; })()`
 	anew       = `live.matches.length === 2 && app.index === 1 && app.m.begin > live.matches[0].over - 1 && app.t >= app.m.begin`
 	pageDeaths = `[...document.querySelectorAll(".board tbody [data-deaths]")].reduce((n, e) => n + +e.dataset.deaths, 0)`
+	present    = `live.matches.at(-1).players.filter((p) => p.left === undefined).length`
+	away       = `[...document.querySelectorAll("#score .row:not(.head)")].map((r) => r.classList.contains("away") ? "a" : "p").join("")`
 	overDeaths = `[...document.querySelectorAll("#score .row:not(.head)")].reduce((n, r) => n + +r.children[2].textContent, 0)`
 )
 
@@ -413,6 +423,9 @@ func (h *hour) restarts(over *tab, restart func()) {
 	if known := eval[int](over, overDeaths); deaths == 0 || known == 0 {
 		h.t.Fatalf("before the restart the page shows %d deaths, the overlay %d", deaths, known)
 	}
+	// The overlay has those who are there, and then those who have left.
+	h.t.Logf("%s of the page's players are there; the rows of the overlay: %s", eval[string](h.live, present+`+" of "+live.matches.at(-1).players.length`), eval[string](over, away))
+	over.until(fmt.Sprintf(`/^p+a*$/.test(%s)`, away))
 	restart()
 	h.live.until(anew)
 	h.live.until(pageDeaths + ` === live.matches[1].kills.length && live.matches[1].kills.length < live.matches[0].kills.length / 2 && ` + pageKills + ` === live.matches[1].kills.length`)
@@ -506,8 +519,11 @@ func playHour(t *testing.T, length time.Duration, scripts []bots.Script) {
 	}
 	all := &r.All
 	t.Logf("%d joins, %d deaths, %d shots at %.1f times the speed; gap %.0f ms, at most %.0f, %d of %d updates missing", all.Joins, all.Deaths, all.Shots, speed, all.Gap.P95, all.Gap.Max, all.UpdatesMissing, all.UpdatesSeen)
-	if all.UpdatesSeen < 5*all.Updates {
-		t.Errorf("seven others got only %d copies of %d updates", all.UpdatesSeen, all.Updates)
+	// The copies that the server owes: one for each of the others who are there.
+	if others := mean(h.present) - 1; others < 3 || float64(all.UpdatesSeen) < 0.8*others*float64(all.Updates) {
+		t.Errorf("%.1f others got only %d copies of %d updates", others, all.UpdatesSeen, all.Updates)
+	} else {
+		t.Logf("%.1f others got %d copies of %d updates", others, all.UpdatesSeen, all.Updates)
 	}
 	if all.PutOut > 0 || all.LinesMissing > 0 || all.UpdatesMissing > 0 {
 		t.Errorf("%d bots lost the game (%s), %d lines of chat and %d updates are missing", all.PutOut, all.Reason, all.LinesMissing, all.UpdatesMissing)

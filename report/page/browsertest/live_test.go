@@ -320,6 +320,19 @@ func (p *tab) overlay() {
 	if got := eval[string](p, `[{ name: "Ann", id: 2 }, { id: 100, slot: 3 }, { slot: 0, address: "192.0.2.7:22101" }, { address: "192.0.2.7:22101" }].map(called).join()`); got != "Ann,player 100,slot 0,player #4" {
 		p.t.Errorf("the overlay calls players %s", got)
 	}
+	// Those who are there come first, then those who left with a score, and nobody who was refused.
+	const people = `score({ events: [{ kind: "refused", player: 4 }], players: [{ name: "Gone", kills: 9, deaths: 1, joined: 0, left: 5 }, { name: "Here", kills: 0, deaths: 3, joined: 1 },
+		{ name: "Best", kills: 2, deaths: 0, joined: 1 }, { name: "Idle", kills: 0, deaths: 0, joined: 1, left: 2 }, { name: "Refused", kills: 0, deaths: 0 }, { name: "Early", kills: 0, deaths: 0 }] })
+		.slice(1).map((r) => r.children[0].textContent + (r.classList.contains("away") ? " away" : "")).join()`
+	if got := eval[string](p, people); got != "Best,Early,Here,Gone away" {
+		p.t.Errorf("the overlay has the players %s", got)
+	}
+	// The picture stays while a connection that was lost begins anew.
+	const again = `(() => { const n = document.querySelectorAll("#score .row").length, was = shows; ready = false; shows = { index: -1, m: null }; draw();
+		const stays = n > 1 && document.querySelectorAll("#score .row").length === n; shows = was; ready = true; return stays; })()`
+	if !eval[bool](p, again) {
+		p.t.Error("the overlay is empty while it connects again")
+	}
 	for _, picture := range []string{"#fff", "#000", "#7f7f7f"} {
 		eval[chromedp.Void](p, fmt.Sprintf(`document.body.style.background = %q`, picture))
 		for _, s := range eval[[]string](p, contrast) {

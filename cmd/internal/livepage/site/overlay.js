@@ -3,7 +3,8 @@
 // Text becomes text nodes; no markup is parsed.
 
 const shown = new Set((new URLSearchParams(location.search).get('show') ?? 'score,kills,chat').split(','));
-const shows = { index: -1, m: null }; // the last match
+let shows = { index: -1, m: null }; // the last match
+let ready = false; // what the server sends at the beginning, older matches included, is complete
 const rows = 8, lines = 4; // that are shown at most
 const killsFor = 12, chatFor = 15; // seconds
 let seen = []; // for each kill and line of chat, when it came: t in the recording, and the time here
@@ -27,14 +28,21 @@ function called(p, i) {
 const nameOf = (m, i) => e('bdi', i === undefined ? '' : colorOf(m, i), i === undefined ? 'nobody' : called(m.players[i], i));
 const short = (text) => (text.length > 90 ? text.slice(0, 89) + '…' : text);
 
+// score has the players who are there, the best first, and then those who have left with a score.
 function score(m) {
-  const points = m.players.some((p) => p.score), all = m.players.map((p, i) => ({ p, i })).filter(({ p }) => p.left === undefined || p.kills || p.deaths || p.score);
-  all.sort((a, b) => (b.p.score ?? 0) - (a.p.score ?? 0) || b.p.kills - a.p.kills || a.p.deaths - b.p.deaths);
+  const away = ({ p }) => p.left !== undefined, refused = new Set(m.events?.filter((x) => x.kind === 'refused').map((x) => x.player));
+  const points = m.players.some((p) => p.score), all = m.players.map((p, i) => ({ p, i }))
+    .filter((x) => x.p.kills || x.p.deaths || x.p.score || !away(x) && (x.p.joined !== undefined || !refused.has(x.i)));
+  all.sort((a, b) => away(a) - away(b) || (b.p.score ?? 0) - (a.p.score ?? 0) || b.p.kills - a.p.kills || a.p.deaths - b.p.deaths);
   const row = (name, ...cells) => e('div', points ? 'row' : 'row short', name, ...cells.map((c) => e('span', '', String(c))));
   if (!all.length) return [];
   const head = row(e('span', '', 'Player'), 'K', 'D', ...(points ? ['Score'] : []));
   head.classList.add('head');
-  return [head, ...all.slice(0, rows).map(({ p, i }) => row(nameOf(m, i), p.kills, p.deaths, ...(points ? [p.score ?? '–'] : [])))];
+  return [head, ...all.slice(0, rows).map((x) => {
+    const one = row(nameOf(m, x.i), x.p.kills, x.p.deaths, ...(points ? [x.p.score ?? '–'] : []));
+    one.classList.toggle('away', away(x));
+    return one;
+  })];
 }
 
 function kill(m, k) {
@@ -52,6 +60,7 @@ function recent(m, name, long) {
 }
 
 function draw() {
+  if (!ready) return;
   const { m } = shows;
   const parts = { score: () => score(m), kills: () => recent(m, 'kills', killsFor).map((k) => kill(m, k)), chat: () => recent(m, 'chat', chatFor).filter((c) => c.text.trim()).map((c) => says(m, c)) };
   for (const [id, make] of Object.entries(parts)) {
@@ -61,14 +70,14 @@ function draw() {
 }
 
 hear('api/live', {
-  begin: () => { Object.assign(shows, { index: -1, m: null }); seen = { kills: [], chat: [] }; },
+  begin: () => { shows = { index: -1, m: null }; ready = false; }, // until all has come, the picture stays as it is
   match: (part) => {
     if (part.match < shows.index) return;
     if (part.match > shows.index) seen = { kills: [], chat: [] };
-    if (part.whole || part.match > shows.index) Object.assign(shows, { index: part.match, m: {} });
+    if (part.whole || part.match > shows.index) shows = { index: part.match, m: {} };
     mergeMatch(shows.m, part);
     draw();
   },
-  ready: () => { document.documentElement.dataset.ready = 'yes'; },
+  ready: () => { ready = true; document.documentElement.dataset.ready = 'yes'; draw(); },
 }, () => {});
 setInterval(draw, 500);
