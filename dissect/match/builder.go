@@ -164,7 +164,7 @@ func (b *Builder) Record(r *dissect.Record) error {
 		return nil
 	case r.Message == nil:
 		if r.Transport.Type == transport.Leave && r.Dir == dissect.ToHost {
-			g.leaves(r.Datagram.Number, g.meet(r), LeftItself)
+			g.goodbye(r)
 		}
 		return nil
 	}

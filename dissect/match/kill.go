@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -342,6 +343,9 @@ func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
 // hostSays folds the score of a player in the form that a host sends to joining
 // clients.
 func (g *game) hostSays(r *dissect.Record, id int32, kills, deaths, score *int32) int {
+	if r.Session != nil && g.who.former[r.Session.Player(decode.NetworkID, int64(id))] {
+		return NoPlayer // hosts tell of all who ever were there
+	}
 	p := g.byID(r, id)
 	if p != NoPlayer {
 		g.score(r.Datagram.Number, p, kills, deaths, score)

@@ -31,10 +31,7 @@ func (g *game) connection(r *dissect.Record) {
 	case *transport.Goodbye:
 		switch {
 		case r.Dir == dissect.ToHost:
-			if _, client := r.Ends(); len(g.who.gone) < 4*MaxPlayers {
-				g.who.gone[client] = true
-			}
-			g.leaves(frame, g.meet(r), LeftItself)
+			g.goodbye(r)
 		case m.ID == transport.HostPeer:
 			g.closes(frame)
 		case m.ID != r.ClientID: // otherwise it may be about another client with the same id (OpenBC's tests)
@@ -43,6 +40,14 @@ func (g *game) connection(r *dissect.Record) {
 	case *transport.Boot:
 		g.boot(r, m)
 	}
+}
+
+// goodbye records that a client leaves.
+func (g *game) goodbye(r *dissect.Record) {
+	if _, client := r.Ends(); len(g.who.gone) < 4*MaxPlayers {
+		g.who.gone[client] = true
+	}
+	g.leaves(r.Datagram.Number, g.meet(r), LeftItself)
 }
 
 // closes records that the host closes the game. The host sends this to every
@@ -67,9 +72,11 @@ func (g *game) closes(frame int) {
 // boot folds the host's refusal or removal of a player.
 func (g *game) boot(r *dissect.Record, m *transport.Boot) {
 	reason := named(names.BootReasons, uint64(m.Reason))
-	p := g.byID(r, int32(m.ID))
+	p := NoPlayer
 	if m.ID == transport.UnassignedPeer || m.ID == r.ClientID {
-		p = g.meet(r)
+		p = g.meet(r) // nobody yet if the host refuses the client
+	} else {
+		p = g.byID(r, int32(m.ID))
 	}
 	if p == NoPlayer || g.m.Players[p].Joined == nil {
 		_, client := r.Ends()

@@ -75,6 +75,8 @@ func TestRows(t *testing.T) {
 		{"the second of a name came back", duel + "Ann#2 joins\nAnn is there\nAnn#2 leaves\nAnn#3 joins\nAnn is there", "Ben 1, Ann 1, Ann 2"},
 		{"a name that two had", duel + "Ann#2 joins\nAnn is there\nAnn#2 leaves\nhost misses Ann\nAnn is there", "Ben 1, Ann 1, Ann 1 disconnect"},
 		{"settings crossed the leave", duel + "Ann leaves\nBen leaves\nAnn starts", "Ben 1 disconnect, Ann 1 disconnect"},
+		{"settings crossed the leave in OpenBC's form", duel + "Ann quits\nBen quits\nAnn starts", "Ben 1 disconnect, Ann 1 disconnect"},
+		{"refused", duel + "Cid is refused", "Ben 1, Ann 1"},
 		{"another got the number of one who left", "Ben joins\nhost deletes Cid\nCid joins", "Ben 1,  0 host, Cid 1"},
 	} {
 		s := newStage(t)

@@ -74,6 +74,18 @@ func (s *stage) send(p *actor, dir dissect.Dir, r dissect.Record) {
 	}
 }
 
+// refuse has the host let a client in and remove it at once.
+func (s *stage) refuse(p *actor) {
+	s.t.Helper()
+	host := netip.MustParseAddrPort(s.host)
+	d := &dissect.Datagram{Number: s.frame, Time: time.Unix(1000, 0).Add(time.Duration(s.frame) * time.Second), Src: host, Dst: p.addr}
+	for _, m := range []decode.Message{&transport.Accept{ID: p.ID}, &transport.Boot{Reason: transport.BootFull, ID: p.ID}} {
+		if err := s.b.Record(&dissect.Record{Datagram: d, Dir: dissect.FromHost, ClientID: p.ID, Message: m}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 // says makes a record of a game message.
 func says(m decode.Message) dissect.Record { return dissect.Record{Message: m, Payload: []byte{0xFF}} }
 
@@ -107,7 +119,14 @@ func (s *stage) play(line string) {
 		p.gone = false
 		s.send(p, dissect.FromHost, dissect.Record{Message: &transport.Accept{}})
 		s.send(p, dissect.ToHost, dissect.Record{Transport: transport.Header{Type: transport.NameChange}, Message: &transport.Identity{}})
-	case "is": // there already
+	case "quits":
+		p.gone = true
+		s.send(p, dissect.ToHost, dissect.Record{Transport: transport.Header{Type: transport.Leave}})
+	case "is": // there already, or refused before the host has heard a name
+		if words[2] == "refused" {
+			s.refuse(p)
+			break
+		}
 		s.send(p, dissect.ToHost, dissect.Record{Transport: transport.Header{Type: transport.NameChange}, Message: &transport.Identity{}})
 	case "flies":
 		p.ships++

@@ -34,6 +34,7 @@ type who struct {
 	clients  map[netip.AddrPort]int
 	accepted map[netip.AddrPort]accepted // clients that were let in and have not sent anything since
 	gone     map[netip.AddrPort]bool     // clients that have left and not come back
+	former   map[*dissect.Player]bool    // players who left before the match began
 	// Players of whom only a number is known.
 	strangers map[stranger]int
 }
@@ -58,6 +59,7 @@ type accepted struct {
 func (w *who) init() {
 	w.players, w.clients, w.strangers = map[*dissect.Player]int{}, map[netip.AddrPort]int{}, map[stranger]int{}
 	w.accepted, w.gone = map[netip.AddrPort]accepted{}, map[netip.AddrPort]bool{}
+	w.former = map[*dissect.Player]bool{}
 }
 
 // first reports whether the message is not a copy passed on by a host.
@@ -123,6 +125,7 @@ func (g *game) known(r *dissect.Record, p *dissect.Player) int {
 			}
 		}
 		w.players[p] = i
+		delete(w.former, p)
 	}
 	if other := g.strange(p); other != NoPlayer && other != i {
 		i = g.unite(i, other)
@@ -495,6 +498,11 @@ func (g *game) carry(old *Match, present bool) {
 	}
 	w := &g.who
 	w.recent = [wire.Slots]met{}
+	for p, i := range w.players {
+		if at[i] == NoPlayer && len(w.former) < 4*MaxPlayers {
+			w.former[p] = true
+		}
+	}
 	to := func(player *int) { *player = at[*player] }
 	renumber(w.players, to)
 	renumber(w.clients, to)

@@ -410,7 +410,7 @@ const (
 	firstMatch = `(() => { const m = live.matches[0]; return [m.players.reduce((n, p) => n + p.deaths, 0), m.kills.length, m.over]; })()`
 	anew       = `live.matches.length === 2 && app.index === 1 && app.m.begin > live.matches[0].over - 1 && app.t >= app.m.begin`
 	pageDeaths = `[...document.querySelectorAll(".board tbody [data-deaths]")].reduce((n, e) => n + +e.dataset.deaths, 0)`
-	present    = `live.matches.at(-1).players.filter((p) => p.left === undefined).length`
+	present    = `(live.matches.at(-1)?.players ?? []).filter((p) => p.left === undefined).length`
 	away       = `[...document.querySelectorAll("#score .row:not(.head)")].map((r) => r.classList.contains("away") ? "a" : "p").join("")`
 	overDeaths = `[...document.querySelectorAll("#score .row:not(.head)")].reduce((n, r) => n + +r.children[2].textContent, 0)`
 )
@@ -520,7 +520,7 @@ func playHour(t *testing.T, length time.Duration, scripts []bots.Script) {
 	all := &r.All
 	t.Logf("%d joins, %d deaths, %d shots at %.1f times the speed; gap %.0f ms, at most %.0f, %d of %d updates missing", all.Joins, all.Deaths, all.Shots, speed, all.Gap.P95, all.Gap.Max, all.UpdatesMissing, all.UpdatesSeen)
 	// The copies that the server owes: one for each of the others who are there.
-	if others := mean(h.present) - 1; others < 3 || float64(all.UpdatesSeen) < 0.8*others*float64(all.Updates) {
+	if others := mean(h.present) - 1; others < 3 || others > 7 || float64(all.UpdatesSeen) < 0.8*others*float64(all.Updates) {
 		t.Errorf("%.1f others got only %d copies of %d updates", others, all.UpdatesSeen, all.Updates)
 	} else {
 		t.Logf("%.1f others got %d copies of %d updates", others, all.UpdatesSeen, all.Updates)
