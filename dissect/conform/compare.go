@@ -494,7 +494,13 @@ func (c *comparer) place(d *destination, g *got) {
 	switch {
 	case there && l[i].key == g.key:
 	case there: // one of the two is a retransmission with another number
-		g.again, l[i].torn = true, true
+		g.again = !l.aliased(g.Number, l[i].key)
+		if l[i].torn = g.again; !g.again {
+			for _, o := range d.gots {
+				o.again = o.again || o.Number == g.Number && o.Type == g.Type && o.key != g.key
+			}
+			l[i] = g.place()
+		}
 	case c.places >= c.t.budget.of(maxPlaces) || !insert(&d.line[classOf(g.Type)], i, g.place()):
 		c.t.reached[result.LimitMemory]++
 	default:

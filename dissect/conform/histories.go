@@ -256,13 +256,21 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 			return whyCrossed
 		}
 	}
-	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi) {
+	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi) && !c.misnumbered(d, class, lo, hi) {
 		return ""
 	}
 	if lo == firstNumber || hi == lastNumber {
 		return whyOpen
 	}
 	return whyHole
+}
+
+// misnumbered reports whether a message between two numbers may have another
+// number, so that the capture lacks the one with its number.
+func (c *comparer) misnumbered(d *destination, class int, lo, hi int64) bool {
+	l := d.line[class]
+	first, end := atNumber(l, lo+1), atNumber(l, hi)
+	return c.actsOnArrival() && class == 1 && c.work.seek(first, 1, end, func(i int) bool { return !l.inPlace(i) && c.doubtful(l, i) }) >= 0
 }
 
 // surplus judges a message without a cause.
@@ -315,7 +323,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyCrossed, true
 	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
 		return whyDoubled, true
-	case g.again || g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
+	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number))):
 		return whyAgain, true
 	case g.open && !c.missedByAnother(d, atNumber(l, g.Number)), creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
 		return whyInput, true
@@ -355,6 +363,17 @@ func (c *comparer) createdLate(d *destination, g *got) bool {
 			return s.object == m.Object && s.op != msg.OpRequestObject && s.twice() && s.frame < d.client.entry.frame
 		})
 	})
+}
+
+// aliased reports whether a message with the same bytes and the same low eight
+// bits of its number came before, so that this one may be its retransmission.
+func (l line) aliased(number int64, key uint64) bool {
+	for n := number - eightBits; n >= number-8*eightBits; n -= eightBits {
+		if i, ok := l.index(n); ok && l[i].key == key {
+			return true
+		}
+	}
+	return false
 }
 
 // answers reports whether a message would be one of the answers to client a's
