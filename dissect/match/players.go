@@ -72,7 +72,7 @@ func (g *game) closes(frame int) {
 // boot folds the host's refusal or removal of a player.
 func (g *game) boot(r *dissect.Record, m *transport.Boot) {
 	reason := named(names.BootReasons, uint64(m.Reason))
-	p := NoPlayer
+	var p int
 	if m.ID == transport.UnassignedPeer || m.ID == r.ClientID {
 		p = g.meet(r) // nobody yet if the host refuses the client
 	} else {

@@ -113,9 +113,14 @@ func (g *game) soFar() {
 	g.guessed = m.Over != nil
 }
 
-// deserted reports whether all players have left. A capture of one client may
-// lack players who are still there.
+// deserted reports whether all players have left, and nobody has just been let
+// in. A capture of one client may lack players who are still there.
 func (g *game) deserted() bool {
+	for _, a := range g.who.accepted {
+		if g.b.now-a.t < goneSeconds {
+			return false
+		}
+	}
 	left := false
 	for i := range g.m.Players {
 		p := &g.m.Players[i]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A host forwards most messages of a client to the other clients unchanged, and
@@ -202,7 +203,7 @@ func (c *Conversation) fromHost(o *originals, digest uint64, e *original, author
 	}
 	within := o.within
 	if spec != nil && c.asked && (spec.Code == msg.OpHostEvent || spec.Code == msg.OpScoreChange) {
-		within = min(within, time.Duration(e.at-c.begun.UnixNano())) // nobody is told of a loss before they came
+		within = max(0, min(within, time.Duration(e.at-packet.Nanos(c.begun)))) // nobody is told of a loss before they came
 	}
 	if first, sameAuthor := o.find(digest, receiver, e.at, within, author); first != nil {
 		return c.copied(first, sameAuthor, Host)
