@@ -615,3 +615,27 @@ func (b *rebuilt) done() bool {
 	b.d.WireLen += b.d.Full
 	return b.plain[1] > 0
 }
+
+// TestOrder: the rule about the order of copies fails where a host passes on one client's
+// messages in another order, and passes where it doesn't.
+func TestOrder(t *testing.T) {
+	failed := func(tp tape) (n int) {
+		for _, r := range tp.judged(t) {
+			for i := range r.Invariants {
+				if v := &r.Invariants[i]; v.Name == "order" {
+					n += v.Failed
+				}
+			}
+		}
+		return n
+	}
+	whole := readTape(t, "reliability/st_mix_fix_drx.pcap.gz")
+	if n := failed(whole); n > 0 {
+		t.Errorf("a sound host fails %d times", n)
+	}
+	m := newMeddler(t, whole)
+	m.commit(t, "disordered", 60, rand.New(rand.NewPCG(1, 1))) //nolint:gosec // the same each time
+	if n := failed(m.faulty(t)); len(m.done) == 0 || n == 0 {
+		t.Errorf("%d messages in another order: %d failures", len(m.done), n)
+	}
+}

@@ -61,6 +61,9 @@ func (c *comparer) extra(to *Client, g *got) {
 		switch {
 		case own.client == to && !c.returns[g.Op]:
 			d.What, d.ByRate = "sent back to their author", false
+		case c.blamed[blame{to.Addr, own.frame, own.op}]: // it is missing at its place
+			d.What = "passed on out of order"
+			c.invariants[invOrder].Fail(own.frame, false)
 		case before:
 			d.What = "sent twice"
 		}
