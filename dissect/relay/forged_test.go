@@ -607,11 +607,7 @@ func forgedWhileJoining(t *testing.T, cfg relay.Config, tt aForgery, n int, sile
 		}
 		t.Logf("in after %v", took)
 		s.unharmed()
-		for _, p := range s.host.Players() {
-			if p.Addr == late.addr && wire.WideText(p.Name).Raw() != late.Name {
-				t.Errorf("it is called %q", p.Name)
-			}
-		}
+		s.named(late)
 	})
 }
 
@@ -981,6 +977,16 @@ func (f *forger) attack(t *testing.T, at func(f *forger, tick int)) (mean, longe
 	return s.echo()
 }
 
+// named checks that a player has kept its name.
+func (s *siege) named(p *player) {
+	s.t.Helper()
+	for _, there := range s.host.Players() {
+		if there.Addr == p.addr && wire.WideText(there.Name).Raw() != p.Name {
+			s.t.Errorf("%v is called %q", p.addr, there.Name)
+		}
+	}
+}
+
 // besiegeLoading lets two players chat, and a third one join until its game loads the mission: it sends and
 // reads nothing then.
 func besiegeLoading(t *testing.T, seed int, silent bool, cfg relay.Config) (s *siege, late *player) {
@@ -1043,11 +1049,7 @@ func TestForgedWhileLoading(t *testing.T) {
 					}
 					t.Logf("in after %v", took)
 					s.unharmed()
-					for _, p := range s.host.Players() {
-						if p.Addr == late.addr && wire.WideText(p.Name).Raw() != late.Name {
-							t.Errorf("it is called %q", p.Name)
-						}
-					}
+					s.named(late)
 				})
 			}
 		}
