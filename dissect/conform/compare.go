@@ -247,8 +247,16 @@ func (in *inputs) find(key uint64) *source {
 	return in[1][key]
 }
 
-// own returns the latest client message with the bytes of a captured one.
+// own returns the latest client message with the bytes of a captured one, or the
+// leave of which a Disconnect tells.
 func (c *comparer) own(g *got) *source {
+	if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok {
+		for _, o := range slices.Backward(c.t.order) {
+			if o.exit != nil && o.exit.id == m.ID && o != g.Client {
+				return o.exit
+			}
+		}
+	}
 	if s := c.inputs.find(g.key); s != nil {
 		return s
 	}

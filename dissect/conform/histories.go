@@ -318,7 +318,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "", false
 	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
 		return whyDoubled, true
-	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
+	case own != nil && (own.matched > 0 || own.kind == Left) && own.client != d.client && c.crosses(d, own, classOf(g.Type)), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed, true
 	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
@@ -334,8 +334,8 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 // crosses reports whether a client may have been in the game when the host
 // passed on a message. It may unless another client was told of both, in that
 // order.
-func (c *comparer) crosses(d *destination, s *source) bool {
-	if _, _, got := s.spotAt(d, 1); got {
+func (c *comparer) crosses(d *destination, s *source, class int) bool {
+	if _, _, got := s.spotAt(d, class); got {
 		return false
 	}
 	in, out := d.client.entry, d.client.exit
