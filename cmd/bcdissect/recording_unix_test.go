@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -102,6 +103,22 @@ func TestRelayRecordsFiles(t *testing.T) {
 	for n, want := range []int{12, 6} {
 		if kinds, last, rest := blocks(t, files[n]); kinds[ngPackets] != want || last != ngStatistics || rest != 0 {
 			t.Errorf("%s: got blocks %v, the last is %d, and %d bytes more, want %d packets", files[n], kinds, last, rest, want)
+		}
+	}
+}
+
+// Only the owner can read a new page of the matches, which has names and chat. The host keeps the mode that
+// the owner gives it.
+func TestPageMode(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "evening.html")
+	for _, mode := range []fs.FileMode{0o600, 0o644} {
+		startHost(t, "--session", name).stop(t)
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%v, %v; want %v", info.Mode(), err, mode)
+		}
+		if err := os.Chmod(name, 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -147,7 +147,8 @@ func (p *livePage) write() error {
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(page.Write(d, p.story.Matches(), match.Evenings{}), d.Chmod(0o644), d.Close()); err != nil {
+	d.KeepMode()
+	if err = errors.Join(page.Write(d, p.story.Matches(), match.Evenings{}), d.Close()); err != nil {
 		d.Discard()
 		return cli.PlainPath(p.name, err)
 	}

@@ -89,6 +89,14 @@ func replaced(name string) (path string, err error) {
 	return filepath.EvalSymlinks(name)
 }
 
+// KeepMode gives the draft the mode of the file that it replaces, if there is
+// one. Otherwise only the owner can read the new file.
+func (d *Draft) KeepMode() {
+	if old, err := os.Stat(d.replaces); err == nil {
+		_ = d.Chmod(old.Mode().Perm()) // not all systems have permissions
+	}
+}
+
 // Accept replaces the file by the draft, which must have been closed.
 func (d *Draft) Accept() error {
 	if err := d.accept(); err != nil {

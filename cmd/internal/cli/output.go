@@ -73,7 +73,7 @@ func (o *Output) create(s Streams) error {
 		}
 		if o.draft, err = newDraft(o.name, path, s); err == nil {
 			o.Writer, o.file = o.draft, o.draft.File
-			_ = o.file.Chmod(old.Mode().Perm()) // not all systems have permissions
+			o.draft.KeepMode()
 			return nil
 		} // if the folder does not allow new files
 	}
