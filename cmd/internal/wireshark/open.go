@@ -51,10 +51,11 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	if err != nil {
 		return cli.Failed(err)
 	}
-	if err := cmd.Start(); err != nil {
-		return cli.Failed(fmt.Errorf("%s: %w", path, err))
+	stop, err := start(cmd)
+	if err != nil {
+		return err
 	}
-	defer passSignals(cmd)()
+	defer stop()
 	to := s
 	to.Out = pipe
 	err = reading.For("Wireshark").Captures(f, to, names, nil)
@@ -71,11 +72,15 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	return err
 }
 
-// passSignals passes signals to Wireshark, so that it ends and the plugin is
+// start starts Wireshark, and passes signals to it, so that it ends and the plugin is
 // removed. The returned function stops this.
-func passSignals(cmd *exec.Cmd) (stop func()) {
+func start(cmd *exec.Cmd) (stop func(), err error) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // first, since a signal would end this program and leave the plugin
+	if err := cmd.Start(); err != nil {
+		signal.Stop(signals)
+		return nil, cli.Failed(fmt.Errorf("%s: %w", cmd.Path, err))
+	}
 	go func() {
 		defer cli.Guard()
 		for sig := range signals {
@@ -87,7 +92,7 @@ func passSignals(cmd *exec.Cmd) (stop func()) {
 	return func() {
 		signal.Stop(signals)
 		close(signals)
-	}
+	}, nil
 }
 
 // itself reports whether Wireshark can open the captures directly: a single
@@ -167,10 +172,11 @@ func run(f *cli.Common, s cli.Streams, path string, args []string) error {
 	if len(f.Defined) > 0 {
 		cmd.Env = append(os.Environ(), "BCDISSECT_DEFINE="+strings.Join(f.Defined, "\n"))
 	}
-	if err := cmd.Start(); err != nil {
-		return cli.Failed(fmt.Errorf("%s: %w", path, err))
+	stop, err := start(cmd)
+	if err != nil {
+		return err
 	}
-	defer passSignals(cmd)()
+	defer stop()
 	if err := cmd.Wait(); err != nil {
 		return cli.Failed(fmt.Errorf("%s: %w", path, err))
 	}
