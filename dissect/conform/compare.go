@@ -257,10 +257,10 @@ func (c *comparer) own(g *got) *source {
 			}
 		}
 	}
-	if s := c.inputs.find(g.key); s != nil {
-		return s
+	if g.own != nil {
+		return g.own
 	}
-	return g.own
+	return c.inputs.find(g.key)
 }
 
 // normal appends the body in the form for comparison: without values that

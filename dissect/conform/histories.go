@@ -131,6 +131,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyCrossed
 	case d.client.cut:
 		return whyCut
+	case !x.reliable && !d.there(s.frame):
+		return whyCrossed
 	case !x.reliable && s.frame > min(s.client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
 		return whyOpen
 	case !x.reliable:
@@ -147,6 +149,20 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whySearch
 	}
 	return why
+}
+
+// there reports whether the client was certainly in the game: the host had
+// answered the message with which it came, and it had not sent its leave.
+func (d *destination) there(frame int) bool {
+	e, quit := d.client.entry, d.client.quit
+	if quit > 0 && frame > quit {
+		return false
+	}
+	return e == nil || e.kind != Input || slices.ContainsFunc(e.spots, func(p spot) bool {
+		l := p.to.line[p.class]
+		i, ok := l.index(p.number)
+		return ok && int(l[i].frame) <= frame
+	})
 }
 
 // arrived reports whether the host certainly received a message, because it
@@ -284,10 +300,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 		c.incomparable(g, "the capture holds no message of a client")
 		return
 	}
-	why, known := c.hostMade(d, g)
-	if !known {
-		why, known = c.lostCause(d, g)
-	}
+	why, known := c.unprovoked(d, g)
 	switch {
 	case known && why == whyDoubled:
 		c.rep.Row(g.Type, g.Op).Explained++
@@ -302,6 +315,14 @@ func (c *comparer) surplus(d *destination, g *got) {
 	default:
 		c.extra(d.client, g)
 	}
+}
+
+// unprovoked returns the reason why a message without a cause is not compared.
+func (c *comparer) unprovoked(d *destination, g *got) (why string, ok bool) {
+	if why, ok := c.hostMade(d, g); ok {
+		return why, true
+	}
+	return c.lostCause(d, g)
 }
 
 // lostCause returns the reason why the cause of a message may not be in the
@@ -547,7 +568,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	}
 	if x.reliable {
 		if why := c.excused(d, x); why != "" {
-			if other, known := c.lostCause(d, g); known {
+			if other, known := c.unprovoked(d, g); known {
 				c.excuse(x, why)
 				c.incomparable(g, other)
 				return

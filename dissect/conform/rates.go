@@ -37,6 +37,15 @@ type tally struct {
 	extras  []*got
 }
 
+// receivers returns the mean number of receivers of the missing messages.
+func (t *tally) receivers() int {
+	sources := map[*source]bool{}
+	for _, x := range t.list {
+		sources[x.src] = true
+	}
+	return max(len(t.list)/max(len(sources), 1), 1)
+}
+
 // rates has the tallies of a host.
 type rates struct {
 	by     map[group]*tally
@@ -211,7 +220,8 @@ func (c *comparer) settleRates() {
 				}
 			}
 		case t.to == nil:
-			lost := likely(t.missing, inputs[group{from: t.from, op: t.op}]+t.missing, in)
+			each := t.receivers() // a message that was lost before the host is missing for all of them
+			lost := likely(t.missing/each, (inputs[group{from: t.from, op: t.op}]+t.missing)/each, in)
 			for _, x := range t.list {
 				c.blameOr(!lost, x, whyNobody)
 			}
