@@ -211,8 +211,7 @@ func (p *pass) message(body []byte) error {
 	}
 	// The host makes up the number of a challenge, so no messages are missing
 	// before it.
-	challenge, _ := msg.IsChallenge(body)
-	challenge = challenge && p.side == session.Host && h.Type == transport.Standard && h.HasSeq && !h.Fragment
+	challenge := r.Challenge()
 	if h.HasSeq && h.Type != transport.Acknowledge && !challenge {
 		p.number()
 		if r.Repeat {

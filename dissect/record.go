@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -305,6 +306,17 @@ func (r *Record) Keepalive() bool {
 	default:
 		return r.Repeat && r.Dir == FromHost && r.Sender == decode.OpenBC
 	}
+}
+
+// Challenge reports whether the message is a challenge of a host, which has a
+// made-up number and is sent again although it is acknowledged. Number is 0.
+func (r *Record) Challenge() bool {
+	h := &r.Transport
+	if r.Kind != KindMessage || r.Dir != FromHost || h.Type != transport.Standard || !h.HasSeq || h.Fragment || len(r.Bytes) < h.Size {
+		return false
+	}
+	yes, _ := msg.IsChallenge(r.Bytes[h.Size:])
+	return yes
 }
 
 // Opcode returns the opcode of a complete game message.

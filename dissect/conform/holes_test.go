@@ -2,6 +2,9 @@ package conform
 
 import (
 	"testing"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // TestHoles: which numbers are missing.
@@ -123,5 +126,26 @@ func TestReceipts(t *testing.T) {
 	r.acknowledge(400, false, 0, 3) // a host with 16 bits
 	if got := r.find(400); got == nil || !got.acknowledged() {
 		t.Error("message 400 is not acknowledged by its whole number")
+	}
+}
+
+// A challenge has a made-up number, so it neither fills a hole nor counts as a
+// message that was sent again.
+func TestChallengesFillNoHoles(t *testing.T) {
+	var c Client
+	c.got[1].begin()
+	c.got[1].take(1, 0, false) // 0 is missing
+	h := transport.Header{Type: transport.Standard, Len: 5, Size: 5, Reliable: true, HasSeq: true, Seq: 51272}
+	challenge := &dissect.Record{Datagram: &dissect.Datagram{Number: 1}, Dir: dissect.FromHost, Transport: h, Bytes: make([]byte, 5)}
+	var line timeline
+	for range 2 {
+		line.number(challenge, &c)
+		c.watch(&line, challenge)
+	}
+	if got := &c.got[1]; got.lost != 1 || got.late != 0 || !got.lacking() {
+		t.Errorf("%d lost, %d late; want 1, 0", got.lost, got.late)
+	}
+	if s := &c.streams[1]; len(s.out) != 0 || !s.wide {
+		t.Errorf("%d messages with numbers, more than 8 bits: %v; want none, true", len(s.out), s.wide)
 	}
 }

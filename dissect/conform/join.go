@@ -110,7 +110,7 @@ func (t *timeline) plays(c *Client) {
 // number records the numbers in a record.
 func (t *timeline) number(r *dissect.Record, c *Client) {
 	h := &r.Transport
-	if !h.HasSeq || h.Type == transport.Acknowledge || r.Repeat || c.gone && r.Dir == dissect.ToHost {
+	if !h.HasSeq || h.Type == transport.Acknowledge || r.Repeat || r.Challenge() || c.gone && r.Dir == dissect.ToHost {
 		return
 	}
 	list := &c.sent

@@ -86,7 +86,7 @@ func (s *stream) at(number int64) *outgoing {
 // frame that the host has certainly received.
 func (s *stream) told(r *dissect.Record, at time.Duration, shown int) {
 	h := &r.Transport
-	if s.wide = s.wide || h.Seq >= eightBits; h.Fragment || r.Number < 0 {
+	if s.wide = s.wide || h.Seq >= eightBits; h.Fragment || r.Number < 0 || r.Challenge() {
 		return
 	}
 	o := s.at(r.Number)

@@ -117,7 +117,7 @@ func (l *link) silent(gap time.Duration) {
 // message counts a transport message.
 func (l *link) message(r *dissect.Record, at moment, rates bool) {
 	l.Messages++
-	alive := r.Keepalive()
+	alive := r.Keepalive() || r.Challenge()
 	repeated := r.Repeat && !alive
 	if rates && at.known {
 		b := l.bucket(at.ns)

@@ -79,3 +79,26 @@ func TestLossEvidence(t *testing.T) {
 		}
 	}
 }
+
+// A host sends its challenges again although they are acknowledged, so they tell
+// nothing about the line.
+func TestChallengesAreNoLoss(t *testing.T) {
+	p := newTape()
+	p.ms(0, fromHost, data(0))
+	p.ms(10, toHost, ackOf(data(0)))
+	for i := range 10 {
+		c := data(51272)
+		c.Transport.Len, c.Payload, c.Bytes = c.Transport.Size, nil, make([]byte, c.Transport.Size)
+		p.ms(float64(20+20*i), fromHost, c)
+		p.ms(float64(30+20*i), toHost, ackOf(c))
+	}
+	for _, l := range Losses(p.Links()) {
+		want := int64(0)
+		if l.Dir == fromHost {
+			want = 1
+		}
+		if l.Numbers != want || l.Sent != want || l.Missing+l.Unanswered != 0 {
+			t.Errorf("%v: %d numbers, %d sent, %d missing, %d unanswered; want %d, %d, 0, 0", l.Dir, l.Numbers, l.Sent, l.Missing, l.Unanswered, want, want)
+		}
+	}
+}

@@ -257,7 +257,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 		if h.HasSeq {
 			c.links[1-side(r.Dir)].acknowledge(h, at)
 		}
-	case h.HasSeq:
+	case h.HasSeq && !r.Challenge():
 		l.reliable(r, at, &m.givenUp)
 	}
 	if updates {
