@@ -339,7 +339,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "", false
 	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
 		return whyDoubled, true
-	case own != nil && (own.matched > 0 || own.kind == Left) && own.client != d.client && c.crosses(d, own, classOf(g.Type)), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
+	case own != nil && own.client != d.client && c.crosses(d, own, classOf(g.Type)), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed, true
 	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):

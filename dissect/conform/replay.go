@@ -211,6 +211,10 @@ func (r *Replay) play(e *Event) {
 	case ready:
 		c.entry, r.cmp.src.kept = r.cmp.src, true
 	}
+	if e.Kind == Input && e.standard() && len(r.cmp.step) == 0 { // nobody else is there, or so it seems
+		r.cmp.inputs.add(r.cmp.key(e.Type, e.Reliable, e.Priority, e.Body), r.cmp.src, r.t.budget.of(maxInputs))
+		r.cmp.src.kept = true
+	}
 	if r.cmp.settle(); ready {
 		c.ready, c.entered = true, e.Time
 	}
