@@ -33,31 +33,13 @@ func (b *bodies) game(body []byte) decode.Message {
 	return nil
 }
 
-func (b *bodies) result(body []byte) decode.Result {
-	if len(body) == 0 {
-		return decode.Result{}
+func (b *bodies) result(body []byte) (res decode.Result) {
+	if len(body) > 0 {
+		if spec := b.catalog.Lookup(decode.Opcode(body[0])); spec != nil {
+			res = b.decoder.Read(spec, body, decode.Undecided, nil)
+		}
 	}
-	spec := b.catalog.Lookup(decode.Opcode(body[0]))
-	if spec == nil {
-		return decode.Result{}
-	}
-	return b.decoder.Read(spec, body, decode.Undecided, nil)
-}
-
-// change returns the game message in a body, changed by f. It returns
-// unreadable messages unchanged.
-func (b *bodies) change(body []byte, f func(m decode.Message)) []byte {
-	res := b.result(body)
-	if res.Message == nil || res.Err != nil && res.Err.Offset < res.Spec.Head {
-		return body
-	}
-	f(res.Message)
-	out, err := decode.Append(nil, res.Spec, res.Message, res.Dialect)
-	read := len(body) - len(res.Rest) // bytes after an error were not read
-	if err != nil || len(out) < read {
-		return body
-	}
-	return append(out[:read], res.Rest...)
+	return res
 }
 
 // write encodes a game message in the stock layout.

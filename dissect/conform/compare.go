@@ -173,9 +173,10 @@ func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer
 // A destination has the messages to one client.
 type destination struct {
 	client    *Client
-	expects   []*expect // expected messages that have not come, in the order of their causes
-	gots      []*got    // captured messages without a cause so far
-	byKey     keyed
+	expects   []*expect         // expected messages that have not come, in the order of their causes
+	gots      []*got            // captured messages without a cause so far
+	awaited   keyed[*expect]    // expects by key
+	causeless keyed[*got]       // gots by key
 	names     map[uint64]bool   // NameChanges that it should have received, or has received
 	newest    int32             // index of the latest input with a message that came
 	doubtful  map[uint64]bool   // keys of messages that may be confused with others of the same bytes
@@ -191,10 +192,14 @@ type destination struct {
 func (c *comparer) dest(client *Client) *destination {
 	if client.to == nil {
 		c.forget()
-		client.to = &destination{client: client, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, work: &c.work}
+		client.to = newDestination(client, &c.work)
 		c.order = append(c.order, client.to)
 	}
 	return client.to
+}
+
+func newDestination(client *Client, w *work) *destination {
+	return &destination{client: client, awaited: keyed[*expect]{}, causeless: keyed[*got]{}, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, work: w}
 }
 
 // forget makes room for another destination. It judges the leftover messages to
@@ -208,7 +213,7 @@ func (c *comparer) forget() {
 	c.order = slices.Delete(c.order, i, i+1)
 	c.evict += c.resolve(d, len(d.expects), len(d.gots))
 	c.places -= len(d.line[0]) + len(d.line[1]) + sourcePlaces*len(d.client.said)
-	*d = destination{client: d.client, work: d.work, names: map[uint64]bool{}, doubtful: map[uint64]bool{}}
+	*d = *newDestination(d.client, d.work)
 	d.client.said, d.client.unseen = nil, nil
 }
 
@@ -289,31 +294,13 @@ func (c *comparer) key(typ transport.Type, reliable, priority bool, body []byte)
 	return max(maphash.Bytes(c.seed, c.buf), 1) // 0 means no key
 }
 
-// keyOf returns the key of an expected message. Expected messages to several
-// clients share a body, which does not change.
-func (c *comparer) keyOf(x *expect) uint64 {
-	if n := len(c.step); n > 0 {
-		if o := c.step[n-1]; o.typ == x.typ && o.reliable == x.reliable && o.priority == x.priority && same(o.body, x.body) {
-			return o.key
-		}
-	}
-	return c.key(x.typ, x.reliable, x.priority, x.body)
-}
-
-// same reports whether two bodies are the same memory.
-func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
-
 // compared reports whether a message that a model sends has a counterpart that
 // can be compared.
 func (c *comparer) compared(s *sent) bool {
-	switch s.Type {
-	case transport.Standard:
+	if s.Type == transport.Standard {
 		return c.t.bodies.spec(s.Type, s.op).Made != decode.MadeByScores
-	case transport.NameChange, transport.Connect, transport.Disconnect:
-		return true
-	case transport.BootPlayer, transport.Acknowledge, transport.DoNothing, transport.Leave:
 	}
-	return false
+	return s.Type == transport.NameChange || s.Type == transport.Connect || s.Type == transport.Disconnect
 }
 
 // expected handles a message that a model sent. It replaces the model's ids by
@@ -333,7 +320,7 @@ func (c *comparer) expected(by model, s *sent) {
 		x.why = whyLate
 	}
 	x.replica = creates(c.specOf(&x)) && src.client == x.to
-	x.key = c.keyOf(&x)
+	x.key = c.key(x.typ, x.reliable, x.priority, x.body)
 	if d := c.departure(s); d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {
 			x.why = whySpare
@@ -358,12 +345,14 @@ func (c *comparer) expected(by model, s *sent) {
 func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
 	switch {
 	case s.Type == transport.Standard && s.op == msg.OpPlayerAnnounce:
-		body = c.t.bodies.change(s.Body, func(m decode.Message) {
-			if a, ok := m.(*msg.PlayerAnnounce); ok && !s.renumber(&a.Player) {
-				why = whyGuessed
-			}
-		})
-		return body, why
+		a, ok := c.t.bodies.game(s.Body).(*msg.PlayerAnnounce)
+		if !ok {
+			return s.Body, ""
+		}
+		if !s.renumber(&a.Player) {
+			why = whyGuessed
+		}
+		return c.t.bodies.write(s.op, a), why
 	case s.Type == transport.Disconnect && src.kind == Left && len(s.Body) > 0:
 		return append([]byte{src.id}, s.Body[1:]...), ""
 	}
@@ -461,8 +450,7 @@ func (c *comparer) await(d *destination, x *expect) {
 	}
 	d.expects = append(d.expects, x)
 	for _, key := range x.keys() {
-		s := d.byKey.at(key)
-		s.expects = append(s.expects, x)
+		d.awaited.add(key, x)
 	}
 	c.load.add(len(x.body))
 }
@@ -541,8 +529,7 @@ func (c *comparer) output(e *Event) {
 	c.got.own = c.inputs.find(c.got.key)
 	g := c.got.keep()
 	d.gots = append(d.gots, g)
-	s := d.byKey.at(g.key)
-	s.gots = append(s.gots, g)
+	d.causeless.add(g.key, g)
 	c.load.add(len(g.Body))
 	c.relieve()
 }
@@ -557,13 +544,10 @@ func (c *comparer) awaits(e *Event) bool {
 // keeps its author's order of numbers. It prefers messages that the host has to
 // send.
 func (c *comparer) choose(d *destination, g *got) *expect {
-	s := d.byKey.slots[g.key]
-	if s == nil {
-		return nil
-	}
+	list := d.awaited[g.key]
 	var spare *expect
 	turn, done := turn{d: d, g: g}, 0
-	for i, x := range s.expects {
+	for i, x := range list {
 		if d.work.spend(stepsFar); i > 0 && d.work.over() {
 			break
 		}
@@ -579,8 +563,8 @@ func (c *comparer) choose(d *destination, g *got) *expect {
 			return x
 		}
 	}
-	if 2*done > len(s.expects) {
-		s.expects = slices.DeleteFunc(s.expects, (*expect).finished)
+	if 2*done > len(list) {
+		d.awaited[g.key] = slices.DeleteFunc(list, (*expect).finished)
 	}
 	return spare
 }
@@ -610,7 +594,7 @@ func (c *comparer) rematch(d *destination) {
 		if g.done {
 			continue
 		}
-		for _, x := range d.byKey.at(g.key).expects {
+		for _, x := range d.awaited[g.key] {
 			if fits(x, g) {
 				c.pair(d, x, g)
 				break
@@ -625,20 +609,16 @@ func (c *comparer) rematch(d *destination) {
 
 // firstGot returns the first message with a key that can be the expected one.
 func (d *destination) firstGot(key uint64, x *expect) *got {
-	s := d.byKey.slots[key]
-	if s == nil {
-		return nil
-	}
-	done := 0
-	for _, g := range s.gots {
+	list, done := d.causeless[key], 0
+	for _, g := range list {
 		if d.work.spend(1); g.done {
 			done++
 		} else if (&turn{d: d, g: g}).fits(x) {
 			return g
 		}
 	}
-	if 2*done > len(s.gots) {
-		s.gots = slices.DeleteFunc(s.gots, (*got).finished)
+	if 2*done > len(list) {
+		d.causeless[key] = slices.DeleteFunc(list, (*got).finished)
 	}
 	return nil
 }
@@ -739,7 +719,8 @@ func (c *comparer) close(x *expect, g *got) {
 	if x != nil && !x.done {
 		x.done = true
 		for _, key := range x.keys() {
-			x.to.to.byKey.drop(key)
+			x.to.to.awaited.drop(key)
+			x.to.to.causeless.drop(key)
 		}
 	}
 	if g != nil {

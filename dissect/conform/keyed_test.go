@@ -14,15 +14,15 @@ import (
 // shrinks again.
 func TestKeyed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var table keyed
+	table := keyed[*got]{}
 	want := map[uint64][]*got{}
 	check := func() {
 		t.Helper()
-		if len(table.slots) != len(want) {
-			t.Fatalf("%d keys, want %d", len(table.slots), len(want))
+		if len(table) != len(want) {
+			t.Fatalf("%d keys, want %d", len(table), len(want))
 		}
 		for key, list := range want {
-			if got := table.at(key).gots; !slices.Equal(got, list) {
+			if got := table[key]; !slices.Equal(got, list) {
 				t.Fatalf("key %x: %d messages, want %d", key, len(got), len(list))
 			}
 		}
@@ -31,13 +31,11 @@ func TestKeyed(t *testing.T) {
 		key := uint64(r.IntN(300)) << 8 // many want the same slot
 		if key++; step%3 == 0 && step < 10000 || r.IntN(2) == 0 {
 			g := new(got)
-			s := table.at(key)
-			s.gots = append(s.gots, g)
+			table.add(key, g)
 			want[key] = append(want[key], g)
-		} else if s := table.slots[key]; s != nil {
-			if s.gots = s.gots[1:]; len(s.gots) == 0 {
-				table.drop(key)
-			}
+		} else if list := table[key]; len(list) > 0 {
+			list[0].done = true
+			table.drop(key)
 			if want[key] = want[key][1:]; len(want[key]) == 0 {
 				delete(want, key)
 			}
@@ -48,13 +46,15 @@ func TestKeyed(t *testing.T) {
 	}
 	check()
 	for key := range want {
-		table.at(key).gots = nil
+		for _, g := range want[key] {
+			g.done = true
+		}
 		table.drop(key)
 		delete(want, key)
 		check()
 	}
-	if len(table.slots) > 0 || len(table.free) > maxFree {
-		t.Errorf("%d keys and %d slots are left", len(table.slots), len(table.free))
+	if len(table) > 0 {
+		t.Errorf("%d keys are left", len(table))
 	}
 }
 
@@ -66,12 +66,10 @@ func TestDoneLeave(t *testing.T) {
 	for i := range n {
 		x := &expect{key: key, to: d.client, src: &source{client: d.client}, why: whyLate, done: i > 0}
 		d.expects = append(d.expects, x)
-		s := d.byKey.at(key)
-		s.expects = append(s.expects, x)
+		d.awaited.add(key, x)
 		g := &got{Event: &Event{Number: -1}, key: key + 1, done: i > 0}
 		d.gots = append(d.gots, g)
-		s = d.byKey.at(g.key)
-		s.gots = append(s.gots, g)
+		d.causeless.add(g.key, g)
 	}
 	if x := c.choose(d, &got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
 		t.Error("the message that has not come is not found")
@@ -79,7 +77,7 @@ func TestDoneLeave(t *testing.T) {
 	if g := d.firstGot(key+1, d.expects[0]); g != d.gots[0] {
 		t.Error("the message that nothing asked for is not found")
 	}
-	if left := len(d.byKey.at(key).expects); left != 1 {
+	if left := len(d.awaited[key]); left != 1 {
 		t.Errorf("%d messages with the key are left, want 1", left)
 	}
 	var l load

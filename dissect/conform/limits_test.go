@@ -83,8 +83,8 @@ func TestQueueIsBounded(t *testing.T) {
 	for i := range maxPending - 100 {
 		wait(i, true)
 	}
-	if len(d.expects) > maxPending/4 || len(d.byKey.slots) > maxPending/4 || c.evict != 0 {
-		t.Errorf("%d messages that came wait, %d keys; %d are judged early", len(d.expects), len(d.byKey.slots), c.evict)
+	if len(d.expects) > maxPending/4 || len(d.awaited)+len(d.causeless) > maxPending/4 || c.evict != 0 {
+		t.Errorf("%d messages that came wait, %d keys; %d are judged early", len(d.expects), len(d.awaited)+len(d.causeless), c.evict)
 	}
 	for i := range 3 * maxPending {
 		wait(i, false)
