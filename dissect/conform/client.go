@@ -17,12 +17,10 @@ type Client struct {
 
 	index     int
 	listed    bool   // the report lists it
-	openBC    bool   // it connected as OpenBC's clients do
-	short     bool   // it connected with an 8-bit length
+	openBC    bool   // it connected as OpenBC's clients do: with an 8-bit length
 	body      []byte // body of its connect
 	answers   int    // number of its messages other than connects
 	datagrams int    // number of datagrams from and to it
-	left      time.Time
 	gone      bool
 	removed   bool      // the host removed it
 	cut       bool      // the capture truncated a datagram to it
@@ -40,22 +38,21 @@ type Client struct {
 
 	streams   [2]stream // numbered messages of the host and of the client, by class
 	shown     int       // frame of its latest message that the host acknowledged
-	spokeAt   int       // frame of its latest datagram
 	dismissed moment    // when the host told others that it has left
 	pieces    pieces
 	turns     [2]turns
 	leave     *Event // its leave, as long as the host has not acted on it
 	quit      int    // frame of the leave
-	ended     int    // frame in which the client was gone
+	ended     moment // when the client was gone
 	receipts  [2]*receipts
 	sent      [2]holes // gaps in its messages
 	got       [2]holes // gaps in the host's messages to it
 
-	seen         time.Time // time of its last datagram
-	lastFromHost moment    // when the host last sent it a datagram
-	taken        moment    // when the host last acknowledged one of its messages
-	spoken       moment    // when it last sent a numbered message
-	after        int       // number of its numbered messages since taken
+	seen         moment // when it sent its latest datagram
+	lastFromHost moment // when the host last sent it a datagram
+	taken        moment // when the host last acknowledged one of its messages
+	spoken       moment // when it last sent a numbered message
+	after        int    // number of its numbered messages since taken
 
 	to     *destination     // the host's messages to it, nil before the first
 	entry  *source          // message with which it entered the game, or the last step before that

@@ -620,7 +620,7 @@ func (s *source) uncertain() bool {
 func (c *comparer) crowded(cl *Client) bool {
 	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		came := o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
-		ended := o.ended
+		ended := o.ended.frame
 		if o.to != nil && len(o.to.line[1]) > 0 { // the host acted on the leave only after this
 			ended = max(ended, int(o.to.line[1][len(o.to.line[1])-1].frame))
 		}

@@ -92,17 +92,10 @@ func (c *comparer) stateMade(g *got) string {
 }
 
 // ofUnseen reports whether a message can be a copy from a client without
-// captured traffic.
+// captured traffic. It names an object of a player that the capture lacks, or
+// nothing that tells its author.
 func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
-	known, some := c.t.seenSlots(), c.t.strange(g.Time)
-	const text = "it comes from a player without captured traffic"
-	switch {
-	case g.Slots&^known != 0 && (some || c.t.late()):
-		return text, true
-	case g.Slots == 0 && some:
-		return text, true
-	case !g.standard() && g.Type == transport.NameChange && some:
-		return text, true
-	}
-	return "", false
+	some := c.t.strange(g.Time)
+	ok = g.Slots == 0 && some || g.Slots&^c.t.seenSlots() != 0 && (some || c.t.late())
+	return "it comes from a player without captured traffic", ok
 }

@@ -20,10 +20,8 @@ type Hosts struct {
 	cfg    Config
 	by     map[netip.AddrPort]*Replay
 	order  []*Replay
-	host   netip.AddrPort
-	last   *Replay // replay of host, which had the last record
-	passed int     // number of messages of hosts beyond the limit
-	flawed int     // number of datagrams with damaged headers
+	passed int // number of messages of hosts beyond the limit
+	flawed int // number of datagrams with damaged headers
 	budget budget
 	meter  measure.Meter // estimates losses on the line
 }
@@ -46,10 +44,7 @@ func (h *Hosts) Record(r *dissect.Record) error {
 		return nil
 	}
 	host, _ := r.Ends()
-	one := h.last
-	if one == nil || host != h.host {
-		one = h.by[host]
-	}
+	one := h.by[host]
 	if one == nil {
 		if len(h.order) == MaxHosts {
 			h.passed++
@@ -65,9 +60,9 @@ func (h *Hosts) Record(r *dissect.Record) error {
 			}
 		}
 	}
-	h.host, h.last = host, one
-	_ = h.meter.Record(r) // never fails
-	return one.Record(r)
+	one.learn(r)
+	one.t.Record(r)
+	return h.meter.Record(r)
 }
 
 // Close does nothing. It exists so that Hosts is a sink.
@@ -82,9 +77,9 @@ func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 		if slices.Contains(apparent, r) {
 			continue
 		}
-		r.lossy, r.line = lossy, slices.DeleteFunc(slices.Clone(losses), func(l measure.Loss) bool { return l.Host != r.t.host })
-		rep := r.Close()
-		rep.Lose(r.line)
+		line := slices.DeleteFunc(slices.Clone(losses), func(l measure.Loss) bool { return l.Host != r.t.host })
+		rep := r.close(line, lossy)
+		rep.Lose(line)
 		if len(reports) == 0 {
 			rep.Notes = append(rep.Notes, h.notes(apparent)...)
 		}

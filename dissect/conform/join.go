@@ -24,7 +24,7 @@ func (t *timeline) admit(c *Client) {
 		t.adopted++
 	}
 	e := &Event{Kind: Joined, Time: t.now.time, Frame: c.First, Client: c, Type: transport.Connect, Number: -1, Reliable: true}
-	if _, stock := t.bodies.control(transport.Connect, c.body).(*transport.Request); stock && !c.short {
+	if _, stock := t.bodies.control(transport.Connect, c.body).(*transport.Request); stock && !c.openBC {
 		e.Body = c.body
 	}
 	t.emit(e)
@@ -89,12 +89,10 @@ func (t *timeline) makeUp(c *Client, body []byte) {
 // prove uses a message of the host as proof that the host received the client's
 // messages that it answers.
 func (t *timeline) prove(e *Event) {
-	switch t.bodies.specOf(e).Step {
-	case decode.StepLoad:
+	if step := t.bodies.specOf(e).Step; step == decode.StepLoad {
 		t.settled(e.Client)
-	case decode.StepEnter:
+	} else if step == decode.StepEnter {
 		t.plays(e.Client)
-	case decode.StepNone, decode.StepAsk, decode.StepAnswer, decode.StepFiles, decode.StepReady:
 	}
 }
 

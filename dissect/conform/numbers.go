@@ -7,19 +7,16 @@ import "github.com/bcdissect/bcdissect/dissect/transport"
 type pieces struct {
 	seq    uint16
 	next   int
-	begun  bool
 	broken bool
 }
 
 // take records a fragment. When the message is complete, it reports whether the
 // fragments were out of order.
 func (p *pieces) take(h *transport.Header, complete bool) (broken bool) {
-	if !p.begun || p.seq != h.Seq {
-		*p = pieces{seq: h.Seq, begun: true}
+	if p.seq != h.Seq {
+		*p = pieces{seq: h.Seq}
 	}
-	if int(h.Index) != p.next {
-		p.broken = true
-	}
+	p.broken = p.broken || int(h.Index) != p.next
 	p.next = int(h.Index) + 1
 	return complete && p.broken
 }

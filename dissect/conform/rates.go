@@ -60,15 +60,12 @@ type rates struct {
 }
 
 func (r *rates) tally(g group) *tally {
+	if r.by[g] == nil && len(r.order) >= maxGroups {
+		r.merged++
+		g.from, g.to = nil, nil
+	}
 	t := r.by[g]
 	if t == nil {
-		if len(r.order) >= maxGroups {
-			r.merged++
-			g.from, g.to = nil, nil
-			if t = r.by[g]; t != nil {
-				return t
-			}
-		}
 		t = &tally{group: g}
 		r.by[g] = t
 		r.order = append(r.order, t)
@@ -90,11 +87,9 @@ func (r *rates) missed(x *expect) {
 	}
 	t := r.tally(g)
 	t.missing++
-	if !r.keep(len(x.body)) {
-		return
+	if r.keep(len(x.body)) {
+		t.list = append(t.list, x)
 	}
-	kept := *x
-	t.list = append(t.list, &kept)
 }
 
 // unseen records a numbered copy that did not come, but may have a number that
@@ -104,9 +99,8 @@ func (r *rates) unseen(c *comparer, x *expect, why string) {
 		c.excuse(x, why)
 		return
 	}
-	kept := *x
-	kept.why = why
-	r.open[x.op] = append(r.open[x.op], &kept)
+	x.why = why
+	r.open[x.op] = append(r.open[x.op], x)
 }
 
 // settleUnseen judges the numbered copies that unseen recorded. It blames the

@@ -230,7 +230,7 @@ func (t *timeline) dismissedWhileActive(c *Client) bool {
 		return false
 	}
 	unacknowledged := func(o outgoing) bool { return o.frame > 0 && o.again > 0 && o.acked == 0 }
-	return c.spokeAt > at.frame && c.seen.Sub(at.time) > arq.FirstInterval && at.since(c.lastFromHost) < arq.FirstInterval && at.since(c.taken) < arq.SilenceLimit && !slices.ContainsFunc(s.out, unacknowledged)
+	return c.seen.frame > at.frame && c.seen.time.Sub(at.time) > arq.FirstInterval && at.since(c.lastFromHost) < arq.FirstInterval && at.since(c.taken) < arq.SilenceLimit && !slices.ContainsFunc(s.out, unacknowledged)
 }
 
 // ignoredAcks judges whether the host retransmits messages with numbers in a
@@ -295,7 +295,7 @@ func whoAll(list []*result.Player) string {
 func (t *timeline) givenUp(players []*result.Player) result.Finding {
 	f := result.Finding{Kind: "given-up", Number: -1}
 	for _, c := range t.all {
-		told := c.dismissed.frame > 0 && (c.spokeAt > c.dismissed.frame || !t.lossy())
+		told := c.dismissed.frame > 0 && (c.seen.frame > c.dismissed.frame || !t.lossy())
 		silent := c.streams[1].since.Of > 0 && t.lastFromHost.since(c.lastFromHost) > arq.KeepaliveAfter
 		if !slices.Contains(players, &c.Player) || !told && !silent {
 			continue
@@ -319,7 +319,7 @@ func (t *timeline) neverRepeated() (list []result.Finding) {
 		if c.Adopted || c.settled || c.playing || len(s.out) == 0 || !c.spoke && len(accept.out) > 0 && accept.at(0).again > 0 {
 			continue
 		}
-		waited := min(c.lastFromHost.time.Sub(t.begun), c.seen.Sub(t.begun))
+		waited := min(c.lastFromHost.time.Sub(t.begun), c.seen.time.Sub(t.begun))
 		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, arq.AllWaits) {
 			list = append(list, result.Finding{
 				Kind: "never-repeated", Frame: o.frame, Number: o.number, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},

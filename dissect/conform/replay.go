@@ -62,8 +62,6 @@ type Replay struct {
 	load    load // size of the waiting events
 	rules   struct{ settings, mission bool }
 	told    int // frame with the last of the rules
-	line    []measure.Loss
-	lossy   bool // the capture lacks messages, possibly only of another host's game
 }
 
 // New returns a new replay.
@@ -76,14 +74,6 @@ func New(cfg Config) *Replay {
 	r.t.shared, r.t.ordered = cfg.Shared, true
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
 	return r
-}
-
-// Record handles a record of the pipeline. It is borrowed until the call
-// returns.
-func (r *Replay) Record(rec *dissect.Record) error {
-	r.learn(rec)
-	r.t.Record(rec)
-	return nil
 }
 
 // learn learns the rules of the game from the host.
@@ -295,13 +285,15 @@ func (r *Replay) scores(e *Event) {
 	}
 }
 
-// Close judges the waiting messages and returns the report.
-func (r *Replay) Close() *result.Report {
+// close judges the waiting messages and returns the report. The argument lossy
+// tells whether the capture lacks messages, possibly only of another host's
+// game.
+func (r *Replay) close(line []measure.Loss, lossy bool) *result.Report {
 	if r.cmp == nil {
 		r.begin()
 	}
-	r.cmp.rates.line = r.line
-	r.cmp.finish(r.lossy)
+	r.cmp.rates.line = line
+	r.cmp.finish(lossy)
 	if !r.cfg.OnlyContent {
 		r.rep.Findings = r.t.findings()
 		for _, c := range r.t.all {

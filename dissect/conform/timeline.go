@@ -84,15 +84,12 @@ type timeline struct {
 	sender  decode.Dialect   // dialect of the host
 	forced  decode.Dialect   // configured dialect of the host, Undecided if there is none
 	clients map[netip.AddrPort]*Client
-	last    *Client                // client at the end of the last record, nil if unknown
 	order   []*Client              // the values of clients, in the order of arrival
 	all     []*Client              // the first clients of the capture
 	waiting []*Client              // clients with messages that wait for their turn
 	dropped struct{ out, in loss } // losses of clients that are in neither list
 	count   int
 	viewer  decode.Viewer
-	names   decode.FieldFunc
-	named   uint16 // slots of the objects in a message
 	catalog *decode.Catalog
 	bodies  *bodies
 
@@ -142,7 +139,6 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, parted: map[uint8]time.Time{}, budget: &budget{},
 		clock: packet.Clock{Leap: longestPause},
 	}
-	t.names = t.name
 	return t
 }
 
@@ -160,10 +156,7 @@ func (t *timeline) Others() []netip.AddrPort { return t.others }
 
 // Record handles a record of the pipeline.
 func (t *timeline) Record(r *dissect.Record) {
-	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 {
-		return
-	}
-	if r.Dir == dissect.DirUnknown {
+	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 || r.Dir == dissect.DirUnknown {
 		return
 	}
 	host, addr := r.Ends()
@@ -208,7 +201,7 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 		c.datagrams++
 	}
 	if r.Dir == dissect.ToHost {
-		c.seen, c.spokeAt = t.now.time, t.now.frame
+		c.seen = t.now
 		t.fromClient(r, c)
 		return
 	}
@@ -230,11 +223,8 @@ func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 // client returns the client at an address. A client whose join is not in the
 // capture is adopted, unless it sends only acknowledgements.
 func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
-	if c := t.last; c != nil && c.Addr == addr {
-		return c
-	}
 	c := t.clients[addr]
-	if t.last = c; c != nil {
+	if c != nil {
 		return c
 	}
 	switch h := &r.Transport; {
@@ -248,7 +238,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		return nil
 	}
 	if begins(r) { // the capture lacks only its connect, or the connect and the answer
-		if c.short = true; r.Dir == dissect.FromHost {
+		if r.Dir == dissect.FromHost {
 			c.given = r.ClientID
 		}
 		c.begin()
@@ -312,7 +302,6 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 			return nil
 		}
 	}
-	t.last = nil
 	if i >= 0 {
 		old := t.order[i]
 		if delete(t.clients, old.Addr); !old.listed {
@@ -351,8 +340,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 		c.begin()
 	}
 	if c.body == nil { // otherwise it is a retransmission
-		c.body, c.short = bytes.Clone(body), r.Transport.Short
-		c.openBC = c.short
+		c.body, c.openBC = bytes.Clone(body), r.Transport.Short
 		t.number(r, c)
 		c.turns[0].begin(r.Number + 1)
 	}
@@ -363,9 +351,9 @@ func (t *timeline) end(c *Client, how Kind) {
 	if c.gone {
 		return
 	}
-	c.gone, c.left = true, t.now.time
+	c.gone, c.ended = true, t.now
 	c.receipts, c.turns, c.leave = [2]*receipts{}, [2]turns{}, nil
-	c.quit, c.ended = cmp.Or(c.quit, t.now.frame), t.now.frame
+	c.quit = cmp.Or(c.quit, t.now.frame)
 	c.removed = how == PutOut
 	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
@@ -625,23 +613,20 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 		}
 		return
 	}
-	t.named = 0
-	r.Visit(&t.viewer, t.names)
-	e.Slots = t.named
-}
-
-// name records the slot of an object in a message.
-func (t *timeline) name(f *decode.Field) {
-	if s, ok := wire.ObjectID(f.Uint).Slot(); ok && f.Kind == decode.KindObject && s < 16 {
-		t.named |= 1 << s
-	}
+	r.Visit(&t.viewer, decode.FieldFunc(func(f *decode.Field) {
+		if s, ok := wire.ObjectID(f.Uint).Slot(); ok && f.Kind == decode.KindObject && s < 16 {
+			e.Slots |= 1 << s
+		}
+	}))
 }
 
 // meet records a peer id that the host names. If no client has it or had it
 // until now, it belongs to the client whose id is unknown, or to a client
 // without captured traffic.
 func (t *timeline) meet(peer uint8) {
-	had := func(c *Client) bool { return c.Peer == peer && (!c.gone || t.now.time.Sub(c.left) < reliableWait) }
+	had := func(c *Client) bool {
+		return c.Peer == peer && (!c.gone || t.now.time.Sub(c.ended.time) < reliableWait)
+	}
 	if peer <= transport.HostPeer || slices.ContainsFunc(t.order, had) {
 		return
 	}

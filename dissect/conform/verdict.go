@@ -94,17 +94,9 @@ func (c *comparer) differs(x *expect, g *got, byRate bool) {
 	detail, what := "", "sent otherwise"
 	switch {
 	case x.reliable != g.Reliable:
-		what = "sent with another reliability"
-		detail = "it is not reliable, and the original is"
-		if g.Reliable {
-			detail = "it is reliable, and the original is not"
-		}
+		detail, what = fmt.Sprintf("reliable is %t, not %t", g.Reliable, x.reliable), "sent with another reliability"
 	case x.priority != g.Priority:
-		what = "sent with another priority"
-		detail = "it lacks the priority of the original"
-		if g.Priority {
-			detail = "it has priority, and the original has not"
-		}
+		detail, what = fmt.Sprintf("priority is %t, not %t", g.Priority, x.priority), "sent with another priority"
 	}
 	c.buf = c.normal(c.buf[:0], x.typ, x.body)
 	want := bytes.Clone(c.buf)
