@@ -268,7 +268,8 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 	class := classOf(x.typ)
 	lo, hi := c.bounds(d, x.src, class)
 	if e := d.client.entry; e != nil && x.src.client != d.client && class == 1 {
-		if n, _, ok := e.spotAt(d, class); !ok || lo < n || x.src.before(e) {
+		first, _ := x.src.before(e)
+		if n, _, ok := e.spotAt(d, class); !ok || lo < n || first {
 			return whyCrossed
 		}
 	}
@@ -329,6 +330,9 @@ func (c *comparer) unprovoked(d *destination, g *got) (why string, ok bool) {
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	own, counterpart, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
+	if s := c.sharedCause(d, g); s != nil {
+		own = s
+	}
 	_, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
 	case c.t.cut > 0:
@@ -360,18 +364,24 @@ func (c *comparer) crosses(d *destination, s *source, class int) bool {
 		return false
 	}
 	in, out := d.client.entry, d.client.exit
-	if in != nil && s.before(in) || out != nil && out.before(s) {
-		return false
-	}
-	return in != nil || out != nil || d.client.gone
+	_, early := s.before(in)
+	_, late := out.before(s)
+	return !early && !late && (in != nil || out != nil || d.client.gone)
 }
 
-// before reports whether any client was told of s before it was told of o.
-func (s *source) before(o *source) bool {
-	return slices.ContainsFunc(s.spots, func(p spot) bool {
-		n, _, ok := o.spotAt(p.to, int(p.class))
-		return ok && p.number < n
-	})
+// before reports whether any client was told of s before it was told of o, and
+// whether it is sure, since none was told of them in the other order.
+func (s *source) before(o *source) (some, sure bool) {
+	if s == nil || o == nil {
+		return false, false
+	}
+	sure = true
+	for _, p := range s.spots {
+		if n, _, ok := o.spotAt(p.to, int(p.class)); ok {
+			some, sure = some || p.number < n, sure && p.number < n
+		}
+	}
+	return some, some && sure
 }
 
 // createdLate reports whether a message is about a ship whose creation may have
@@ -461,8 +471,8 @@ func (c *comparer) ownBetween(d *destination, class int, number, lo, hi int64) (
 // the host made when the client was in the game. No client creates an object
 // twice, and the host tells only newcomers and who asks.
 func (c *comparer) created(d *destination, g *got) bool {
-	own, in := c.own(g), d.client.entry
-	return own != nil && in != nil && creates(c.t.bodies.specOf(g.Event)) && in.before(own)
+	first, _ := d.client.entry.before(c.own(g))
+	return first && creates(c.t.bodies.specOf(g.Event))
 }
 
 // refuted reports whether another client certainly did not receive the message,

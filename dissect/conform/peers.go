@@ -368,6 +368,24 @@ func (c *comparer) anyCounterpart(d *destination, i int) (counterpart int32) {
 	return counterpart
 }
 
+// sharedCause returns the client's message of which another client received a
+// copy at the same place, or nil if none is known.
+func (c *comparer) sharedCause(d *destination, g *got) *source {
+	i, ok := d.line[1].index(g.Number)
+	if !ok || !c.ended || !g.standard() {
+		return nil
+	}
+	for _, o := range c.order {
+		if o == d {
+			continue
+		}
+		if k := c.view(d, o).counterparts[i]; k >= 0 && o.line[1][k].copied {
+			return o.line[1][k].src
+		}
+	}
+	return nil
+}
+
 // shared reports whether another client also received a message.
 func (c *comparer) shared(d *destination, g *got) bool {
 	i, ok := d.line[1].index(g.Number)
