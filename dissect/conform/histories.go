@@ -34,6 +34,7 @@ const (
 	whyAgain    = "it may be an earlier message, sent again"
 	whyStranger = "it asks for an object of a player without captured traffic"
 	whyCut      = "it may have been in the cut part of a datagram"
+	whyDialect  = "the capture does not show of which dialect the host is: OpenBC's hosts change such messages"
 	whyLeave    = "hosts tell of a leave in different ways"
 	whyLate     = "the capture starts late"
 	whySearch   = "too many messages may explain it: it is not judged"
@@ -152,10 +153,11 @@ func (c *comparer) excused(d *destination, x *expect) string {
 }
 
 // there reports whether the client was certainly in the game: the host had
-// answered the message with which it came, and it had not sent its leave.
+// answered the message with which it came, and it had not left: it sent its leave
+// later, and something after that.
 func (d *destination) there(frame int) bool {
 	e, quit := d.client.entry, d.client.quit
-	if quit > 0 && frame > quit {
+	if quit > 0 && frame > quit || frame > d.client.seen.frame {
 		return false
 	}
 	return e == nil || e.kind != Input || slices.ContainsFunc(e.spots, func(p spot) bool {
@@ -267,6 +269,9 @@ func (c *comparer) inTurn(first, second *source) bool {
 func (c *comparer) unsent(d *destination, x *expect) string {
 	class := classOf(x.typ)
 	lo, hi := c.bounds(d, x.src, class)
+	if x.typ == transport.Connect { // the accept is the host's first message
+		lo = min(lo, -1)
+	}
 	if e := d.client.entry; e != nil && x.src.client != d.client && class == 1 {
 		first, _ := x.src.before(e)
 		if n, _, ok := e.spotAt(d, class); !ok || lo < n || first {
@@ -584,6 +589,11 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 				return
 			}
 		}
+	}
+	if habit := c.specOf(x).Habit(decode.OpenBC); habit != nil && c.t.sender == decode.Undecided && c.specOf(x).Topic == decode.TopicTalk {
+		c.excuse(x, whyDialect)
+		c.incomparable(g, whyDialect)
+		return
 	}
 	c.differs(x, g, false)
 }
