@@ -849,6 +849,30 @@ func TestForgedLeaveOfIdle(t *testing.T) {
 	}
 }
 
+// A player leaves in a datagram without a sign, and answers challenges while it waits for an
+// acknowledgement. The leave counts three seconds after the last answer. A leave that the player
+// outlives by more than that is forgotten.
+func TestLeaveWithoutSign(t *testing.T) {
+	for _, stays := range []time.Duration{100 * time.Millisecond, 1500 * time.Millisecond, 2900 * time.Millisecond, 5 * time.Second} {
+		t.Run(stays.String(), func(t *testing.T) {
+			t.Parallel()
+			s := besiege(t, 3, relay.Config{})
+			s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+			f := &forger{siege: s, victim: s.chatters[1], knows: true}
+			s.advance(10*time.Second, nil)
+			s.events = nil
+			f.sweep(forgedLeave)
+			s.advance(stays, nil)
+			s.absent(f.victim.player)
+			s.advance(3500*time.Millisecond, nil)
+			left := slices.ContainsFunc(s.events, func(e relay.Event) bool { return e.Kind == relay.Left && e.Addr == f.victim.addr })
+			if want := stays < 3*time.Second; left != want {
+				t.Errorf("it has left: %t, want %t", left, want)
+			}
+		})
+	}
+}
+
 // A player who says nothing, and whose game answers no challenge, is not thrown out as silent while
 // others write all that it could send.
 func TestForgedForSilent(t *testing.T) {

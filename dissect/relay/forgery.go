@@ -131,6 +131,19 @@ type farewell struct {
 	certain  bool // it came with a sign
 }
 
+// answered notes that the player has answered a challenge. If the leave came
+// without a sign, the player may be staying, or waits for the acknowledgement of
+// its leave. The leave is forgotten if the player goes on answering.
+func (f *farewell) answered(now time.Time) {
+	switch since := now.Sub(f.at); {
+	case !f.unsigned || since < leaveLast:
+	case since < signedFor:
+		f.wait = max(f.wait, since+signedFor)
+	default:
+		*f = farewell{}
+	}
+}
+
 // suspected reports whether the player's address is forged.
 func (h *Host) suspected(p *peer) bool {
 	return !p.forgery.last.IsZero() && h.now.Sub(p.forgery.last) < suspectFor
@@ -249,9 +262,7 @@ func (h *Host) doubted(p *peer, plain []byte) (k kinds) {
 			p.returned = h.now
 		}
 		f.signed, p.signed, away = h.now, h.now, false
-		if p.goodbye.unsigned && h.now.Sub(p.goodbye.at) >= leaveLast {
-			p.goodbye = farewell{}
-		}
+		p.goodbye.answered(h.now)
 	}
 	p.unsigned = !p.sign && (away || p.trusted && p.phase != Leaving && h.now.Sub(p.signed) < signedFor)
 	p.link.Unsigned(p.unsigned && (!away || p.phase == Loading)) // it may lack a challenge to answer
