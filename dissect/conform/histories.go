@@ -132,12 +132,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyCrossed
 	case d.client.cut:
 		return whyCut
-	case !x.reliable && !d.there(s.frame):
-		return whyCrossed
-	case !x.reliable && s.frame > min(s.client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
-		return whyOpen
 	case !x.reliable:
-		return ""
+		return d.notOwed(s)
 	case !c.arrived(s):
 		return whyNotTaken
 	}
@@ -150,6 +146,18 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whySearch
 	}
 	return why
+}
+
+// notOwed returns the reason why a single unreliable message is not expected, or
+// "" if only rates explain its absence.
+func (d *destination) notOwed(s *source) string {
+	switch {
+	case !d.there(s.frame):
+		return whyCrossed
+	case s.frame > min(s.client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
+		return whyOpen
+	}
+	return ""
 }
 
 // there reports whether the client was certainly in the game: the host had
