@@ -12,6 +12,7 @@ import (
 const (
 	whySimulated = "the host's own simulation decides"
 	whyKick      = "the host decides about kicks"
+	whyUnseen    = "it comes from a player without captured traffic"
 )
 
 // madeWhy are the reasons why hosts send messages unasked, by opcode.
@@ -56,8 +57,12 @@ func (c *comparer) controlMade(d *destination, g *got) string {
 	case transport.BootPlayer:
 		return whyKick
 	case transport.Disconnect:
-		if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok && (m.ID == transport.HostPeer || m.ID == d.client.Peer) {
+		switch m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); {
+		case !ok:
+		case m.ID == transport.HostPeer || m.ID == d.client.Peer:
 			return "the host ends the game"
+		case !slices.ContainsFunc(c.t.order, func(o *Client) bool { return o.Peer == m.ID }):
+			return whyUnseen
 		}
 	case transport.NameChange:
 		if d.names[g.key] {
@@ -97,5 +102,5 @@ func (c *comparer) stateMade(g *got) string {
 func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
 	some := c.t.strange(g.Time)
 	ok = g.Slots == 0 && some || g.Slots&^c.t.seenSlots() != 0 && (some || c.t.late())
-	return "it comes from a player without captured traffic", ok
+	return whyUnseen, ok
 }

@@ -295,3 +295,13 @@ func tapsBlameless(t *testing.T, p pairing, line string, seed, seconds int) {
 		}
 	}
 }
+
+// TestUnknownLeaves: in a recording of one client the host tells of the leave of a player
+// who was never named before.
+func TestUnknownLeaves(t *testing.T) {
+	p := &pairings[3]
+	list, compared := p.blamed(t, playTapped(t, *p, "delay=150ms,jitter=100ms,reorder=10%", 5, 20).tapes[2].only(5))
+	if len(list) > 0 || compared == 0 {
+		t.Errorf("%d messages are compared, and the host is blamed for %v", compared, list)
+	}
+}
