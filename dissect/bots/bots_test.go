@@ -20,6 +20,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/impair"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -157,21 +158,11 @@ func (w *world) Receive(until time.Time) (relay.Arrival, bool) {
 		if !w.now.Before(until) {
 			return relay.Arrival{}, false
 		}
-		next := until
-		sooner := func(at time.Time) {
-			if !at.IsZero() && at.Before(next) {
-				next = at
-			}
-		}
-		sooner(w.next)
+		times := []time.Time{w.next}
 		for _, lines := range w.lines {
-			sooner(lines[0].Next())
-			sooner(lines[1].Next())
+			times = append(times, lines[0].Next(), lines[1].Next())
 		}
-		if least := w.now.Add(100 * time.Microsecond); next.Before(least) {
-			next = least
-		}
-		w.now = next
+		w.now = relaytest.Wake(w.now, until, times...)
 		if !w.next.IsZero() && !w.next.After(w.now) {
 			w.turn()
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/impair"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
 
 // tapNames are the places on a line where it is recorded.
@@ -140,23 +141,13 @@ func (g *tapped) Receive(until time.Time) (relay.Arrival, bool) {
 
 // sleep lets time pass until something happens.
 func (g *tapped) sleep(until time.Time) {
-	next := until
-	sooner := func(at time.Time) {
-		if !at.IsZero() && at.Before(next) {
-			next = at
-		}
-	}
-	sooner(g.next)
+	times := []time.Time{g.next}
 	for _, w := range g.ways {
 		for dir := range w {
-			sooner(w[dir][0].Next())
-			sooner(w[dir][1].Next())
+			times = append(times, w[dir][0].Next(), w[dir][1].Next())
 		}
 	}
-	if least := g.now.Add(100 * time.Microsecond); next.Before(least) {
-		next = least
-	}
-	if g.now = next; !g.next.IsZero() && !g.next.After(g.now) {
+	if g.now = relaytest.Wake(g.now, until, times...); !g.next.IsZero() && !g.next.After(g.now) {
 		g.turn()
 	}
 }

@@ -105,3 +105,18 @@ func (w *World) Receive(until time.Time) (relay.Arrival, bool) {
 		w.turn()
 	}
 }
+
+// Wake returns the earliest of some times, at most until, and a moment after now at
+// the least. Zero times mean never.
+func Wake(now, until time.Time, times ...time.Time) time.Time {
+	const moment = 100 * time.Microsecond
+	for _, at := range times {
+		if !at.IsZero() && at.Before(until) {
+			until = at
+		}
+	}
+	if least := now.Add(moment); until.Before(least) {
+		return least
+	}
+	return until
+}
