@@ -218,7 +218,7 @@ func (c *comparer) forget() {
 }
 
 // newName reports whether a name was not sent before.
-func (d *destination) newName(key uint64, r *result.Reached) bool {
+func (d *destination) newName(key uint64, r *result.Noted) bool {
 	const most = 1024
 	if d.names[key] {
 		return false
@@ -382,11 +382,11 @@ func (c *comparer) settle() {
 	}
 	for _, x := range step {
 		d := c.dest(x.to)
-		if x.typ == transport.NameChange && !d.newName(x.key, &c.t.reached) {
+		if x.typ == transport.NameChange && !d.newName(x.key, &c.t.noted) {
 			continue // hosts differ in when they tell a new client about the others
 		}
 		if x.typ == transport.NameChange && x.changed != 0 {
-			d.newName(x.changed, &c.t.reached)
+			d.newName(x.changed, &c.t.noted)
 		}
 		if x.by&c.judge != 0 {
 			c.rep.Row(x.typ, x.op).Expected++
@@ -461,7 +461,7 @@ func (c *comparer) say(src *source) {
 		return
 	}
 	if c.places >= c.t.budget.of(maxPlaces) || !insert(&src.client.said, atNumber(src.client.said, src.number+1), src) {
-		c.t.reached[result.LimitMemory]++
+		c.t.noted[result.LimitMemory]++
 		return
 	}
 	src.kept = true
@@ -473,7 +473,7 @@ func (c *comparer) explodes(e *Event, ship wire.ObjectID) {
 	switch {
 	case e.Number < 0:
 	case c.exploded >= c.t.budget.of(maxExplosions):
-		c.t.reached[result.LimitMemory]++
+		c.t.noted[result.LimitMemory]++
 	default:
 		c.exploded++
 		c.explosions[ship] = append(c.explosions[ship], spot{to: c.dest(e.Client), class: 1, number: e.Number})
@@ -498,7 +498,7 @@ func (c *comparer) place(d *destination, g *got) {
 			l[i] = g.place()
 		}
 	case c.places >= c.t.budget.of(maxPlaces) || !insert(&d.line[classOf(g.Type)], i, g.place()):
-		c.t.reached[result.LimitMemory]++
+		c.t.noted[result.LimitMemory]++
 	default:
 		c.places++
 	}

@@ -22,7 +22,7 @@ func (c *comparer) depart(d relay.Departure) {
 	case d.Guard == relay.GuardFlood:
 		c.src.excess = true
 	case len(c.departs) == maxDepartures:
-		c.t.reached[result.LimitDepartures]++
+		c.t.noted[result.LimitDepartures]++
 	default:
 		d.Body, d.Instead = bytes.Clone(d.Body), bytes.Clone(d.Instead)
 		c.departs = append(c.departs, d)

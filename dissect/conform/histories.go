@@ -142,7 +142,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	}
 	why := c.unsent(d, x)
 	if c.work.over() {
-		c.t.reached[result.LimitSearch]++
+		c.t.noted[result.LimitSearch]++
 		return whySearch
 	}
 	return why
@@ -322,7 +322,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 	case known:
 		c.incomparable(g, why)
 	case g.Number >= 0 && c.work.over():
-		c.t.reached[result.LimitSearch]++
+		c.t.noted[result.LimitSearch]++
 		c.incomparable(g, whySearch)
 	case !g.Reliable:
 		c.rates.extra(c, d, g)
@@ -348,7 +348,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	}
 	_, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
-	case c.t.cut > 0:
+	case c.t.noted[result.NoteCut] > 0:
 		return whyCut, true
 	case own != nil && c.returned(d, g):
 		return "", false // the host sends it back to its author

@@ -2,11 +2,9 @@ package conform
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 
-	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -77,12 +75,12 @@ func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 		if slices.Contains(apparent, r) {
 			continue
 		}
+		if len(reports) == 0 {
+			r.t.noted[result.NoteHeaders], r.t.noted[result.NoteApparent] = h.flawed, len(apparent)
+		}
 		line := slices.DeleteFunc(slices.Clone(losses), func(l measure.Loss) bool { return l.Host != r.t.host })
 		rep := r.close(line, lossy)
 		rep.Lose(line)
-		if len(reports) == 0 {
-			rep.Notes = append(rep.Notes, h.notes(apparent)...)
-		}
 		reports = append(reports, rep)
 	}
 	return reports, h.passed
@@ -108,16 +106,4 @@ func (h *Hosts) apparent() (list []*Replay) {
 		}
 	}
 	return list
-}
-
-// notes returns the notes on damaged headers.
-func (h *Hosts) notes(apparent []*Replay) (notes []string) {
-	if n := h.flawed; n > 0 {
-		notes = append(notes, fmt.Sprintf(plural.Form(n, "%d {datagram has a damaged IP header|datagrams have damaged IP headers} with new addresses: not played."), n))
-	}
-	if n := len(apparent); n > 0 {
-		notes = append(notes, fmt.Sprintf(plural.Form(n, "%d {address has|addresses have} only a few datagrams, all in one direction, and damaged headers explain {it|them}: not counted as {a host|hosts}. The first is %v, in frame %d."),
-			n, apparent[0].t.host, apparent[0].t.now.frame))
-	}
-	return notes
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -21,7 +22,7 @@ func (t *timeline) admit(c *Client) {
 	t.renew(c)
 	c.admitted = true
 	if c.Adopted {
-		t.adopted++
+		t.noted[result.NoteAdopted]++
 	}
 	e := &Event{Kind: Joined, Time: t.now.time, Frame: c.First, Client: c, Type: transport.Connect, Number: -1, Reliable: true}
 	if _, stock := t.bodies.control(transport.Connect, c.body).(*transport.Request); stock && !c.openBC {
@@ -76,7 +77,7 @@ func (t *timeline) settled(c *Client) {
 
 // makeUp emits a message of a client that the capture lacks.
 func (t *timeline) makeUp(c *Client, body []byte) {
-	t.madeUp++
+	t.noted[result.NoteMadeUp]++
 	e := &Event{
 		Kind: Input, Time: t.now.time, Frame: t.now.frame, Client: c, Type: transport.Standard, Reliable: true, Body: body, Number: -1, MadeUp: true,
 	}

@@ -93,7 +93,7 @@ func TestExplosionsAreLimited(t *testing.T) {
 	for n := range int64(maxExplosions + 10) {
 		c.explodes(&Event{Client: client, Number: n}, wire.ObjectID(n)) //nolint:gosec // a small number
 	}
-	if n := len(c.explosions); n != maxExplosions || c.t.reached[result.LimitMemory] != 10 {
-		t.Errorf("%d are remembered, want %d; %d are counted, want 10", n, maxExplosions, c.t.reached[result.LimitMemory])
+	if n := len(c.explosions); n != maxExplosions || c.t.noted[result.LimitMemory] != 10 {
+		t.Errorf("%d are remembered, want %d; %d are counted, want 10", n, maxExplosions, c.t.noted[result.LimitMemory])
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// The report names each limit that was reached, and no other.
+// The report has each note that counts something, and no other.
 func TestLimitNotes(t *testing.T) {
-	for l := range result.Limits {
-		var r result.Reached
-		r[l] = 12345
-		if notes := r.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "12345 ") || strings.Contains(notes[0], "%!") {
-			t.Errorf("limit %d: %q", l, notes)
+	for note := range result.Notes {
+		var n result.Noted
+		n[note] = 12345
+		if texts := n.Texts(); len(texts) != 1 || !strings.Contains(texts[0], "12345 ") || strings.Contains(texts[0], "%!") {
+			t.Errorf("note %d: %q", note, texts)
 		}
 	}
 	r := New(Config{})
@@ -35,7 +35,7 @@ func TestLimitNotes(t *testing.T) {
 		r.cmp.rates.tally(group{from: &Client{index: i}})
 	}
 	for i := range uint64(2000) {
-		d.newName(i, &r.t.reached)
+		d.newName(i, &r.t.noted)
 	}
 	src := &source{client: to}
 	r.cmp.src = src
@@ -53,7 +53,7 @@ func TestLimitNotes(t *testing.T) {
 	for i := range maxNotes + 1 {
 		r.t.note("silence %d", i)
 	}
-	r.notes()
+	r.close(nil, false)
 	for _, want := range []string{
 		fmt.Sprintf("%d messages have no verdict: too many messages may be lost", maxDoubted+6), "1 message has no verdict: too many others",
 		"7 messages were counted together", "4 messages were forgotten", "976 names", "7 changes that a host makes",

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -125,7 +126,7 @@ func (r *Replay) event(e *Event) {
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxAwaitingBytes))
 	if !known && full {
-		r.t.reached[result.LimitRules] = len(r.waiting)
+		r.t.noted[result.LimitRules] = len(r.waiting)
 	}
 	if known || full {
 		r.begin()
@@ -294,83 +295,66 @@ func (r *Replay) close(line []measure.Loss, lossy bool) *result.Report {
 	}
 	r.cmp.rates.line = line
 	r.cmp.finish(lossy)
+	rep := r.rep
 	if !r.cfg.OnlyContent {
-		r.rep.Findings = r.t.findings()
+		rep.Findings = r.t.findings()
 		for _, c := range r.t.all {
-			r.rep.Numbers = max(r.rep.Numbers, c.streams[1].top+1)
+			rep.Numbers = max(rep.Numbers, c.streams[1].top+1)
 		}
 	}
-	rep := r.rep
 	rep.Host, rep.Dialect, rep.Invariants = r.t.host, r.t.sender, r.cmp.invariants
 	for _, c := range r.t.all {
 		rep.Clients = append(rep.Clients, &c.Player)
 	}
 	rep.Finish(r.cfg.Catalog)
-	r.notes()
+	r.count()
+	r.silences()
+	rep.Notes = append(r.t.noted.Texts(), r.t.notes...)
 	return rep
 }
 
-// notes adds the notes about the capture to the report.
-func (r *Replay) notes() {
-	t, note := r.t, r.rep.Note
-	note(t.adopted, "The capture lacks the {join|joins} of %d of %d clients. {It|They} entered the model when {it|they} first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
-	note(len(t.strangers)+len(t.parted), "The host names %d {player|players} without captured traffic, as in a capture made at one client. Copies of {its|their} messages were not compared.", len(t.strangers)+len(t.parted))
+// count counts what is known at the end of the capture.
+func (r *Replay) count() {
+	t, n := r.t, &r.t.noted
 	out, in := t.losses()
-	note(in.lost, "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", in.lost)
-	note(out.lost, "%d {message|messages} of the host {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", out.lost)
-	note(out.jumps+in.jumps, "%d sequence {number is|numbers are} more than %d above the one before: damaged, made up, or after a long hole in the capture. The counts of missing messages do not include such gaps.", out.jumps+in.jumps, maxGap)
-	note(t.madeUp, "%d {message|messages} of clients that the capture lacks {was|were} made up, because the host's messages prove {it|them}.", t.madeUp)
-	note(t.cut, "The capture holds only a part of %d {datagram|datagrams}. The rest was not played, and not compared.", t.cut)
-	note(t.malformed, "%d malformed {datagram was|datagrams were} not played.", t.malformed)
-	if t.fromClients == 0 || t.fromHosts == 0 {
-		side := "host's"
-		if t.fromHosts == 0 {
-			side = "clients'"
-		}
-		note(1, "The capture holds only the %s side of the traffic: there is nothing to compare.", side)
+	n[result.NoteLostInputs], n[result.NoteLostOutputs], n[result.NoteJumps] = in.lost, out.lost, in.jumps+out.jumps
+	n[result.NoteStrangers] = len(t.strangers) + len(t.parted)
+	if t.fromClients == 0 {
+		n[result.NoteOnlyHost] = t.fromHosts
 	}
-	if n, most := t.clock.Jumps(); n > 0 {
-		note(n, "The capture's clock goes back %d {time|times}, by up to %.1[2]f seconds: it was set, or several machines captured. The order of the frames decides then; times are guesses.", n, most.Seconds())
-	}
-	r.rep.Notes = append(r.rep.Notes, t.notes...)
-	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.lastFromHost.time) > silent {
-		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it or its network failed, or it had disconnected them.", t.lastFromHost.frame, t.asked.since(t.lastFromHost).Seconds())
+	if t.fromHosts == 0 {
+		n[result.NoteOnlyClients] = t.fromClients
 	}
 	for _, c := range t.all {
-		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
-			note(n, "The host acknowledged nothing from %[2]v after frame %[3]d: %[1]d {message|messages}.", n, c, c.taken.frame)
-		}
-	}
-	r.outsiders()
-	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))
-	r.add()
-	r.rep.Notes = append(r.rep.Notes, t.reached.Notes()...)
-}
-
-// outsiders counts the clients that the model does not know.
-func (r *Replay) outsiders() {
-	outside, unknown := 0, 0
-	for _, c := range r.t.all {
 		switch {
 		case c.admitted && (c.asked > 0 || !c.removed):
 		case c.Adopted:
-			unknown++
+			n[result.NoteUnknown]++
 		default:
-			outside++
+			n[result.NoteOutside]++
 		}
 	}
-	r.rep.Note(outside, "%d {client was|clients were} not let in by the host.", outside)
-	r.rep.Note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
+	n[result.LimitEarly] += r.cmp.evict
+	n[result.LimitDoubts] += r.cmp.rates.more
+	n[result.LimitGroups] += r.cmp.rates.merged
+	for _, p := range r.players {
+		n[result.NoteLong] = p.full // all models get the same messages
+		n[result.LimitGuards] += p.host.Stats().Events[relay.Limited]
+	}
 }
 
-// add sums the counts of reached limits.
-func (r *Replay) add() {
+// silences notes where the clock jumps, and where the host is silent to the end.
+func (r *Replay) silences() {
 	t := r.t
-	t.reached[result.LimitEarly] += r.cmp.evict
-	t.reached[result.LimitDoubts] += r.cmp.rates.more
-	t.reached[result.LimitGroups] += r.cmp.rates.merged
-	for _, p := range r.players {
-		t.reached[result.LimitGuards] += p.host.Stats().Events[relay.Limited]
-		r.rep.Note(p.full, "%d {message was|messages were} not played: {it is|they are} too long to be sent.", p.full)
+	if n, most := t.clock.Jumps(); n > 0 {
+		t.note(plural.Form(n, "The capture's clock goes back %d {time|times}, by up to %.1f seconds: it was set, or several machines captured. The order of the frames decides then; times are guesses."), n, most.Seconds())
+	}
+	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.lastFromHost.time) > silent {
+		t.note("The host sent nothing after frame %d, although clients spoke for %.1f seconds: it or its network failed, or it had disconnected them.", t.lastFromHost.frame, t.asked.since(t.lastFromHost).Seconds())
+	}
+	for _, c := range t.all {
+		if c.after > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
+			t.note("The host acknowledged nothing from %v after frame %d: %d messages.", c, c.taken.frame, c.after)
+		}
 	}
 }

@@ -97,14 +97,9 @@ type timeline struct {
 	begun        time.Time
 	clock        packet.Clock
 	now          moment
-	cut          int // number of datagrams that the capture truncated
-	malformed    int
 	shared       bool
 	impostors    bool // clients act for the ships of others
 	ordered      bool // clients' messages take effect in the order of their numbers
-	adopted      int  // number of clients whose join is not in the capture
-	refused      int  // number of messages of clients beyond the limit
-	madeUp       int  // number of made-up messages of clients
 	strangers    map[uint8]bool
 	parted       map[uint8]time.Time // when players without captured traffic left
 	pretended    [256]time.Time      // when a leave for an id came from another client
@@ -116,7 +111,7 @@ type timeline struct {
 	asking       int      // datagrams of clients after lastFromHost, except acknowledgements
 	asked        moment   // when the last of these datagrams came
 	notes        []string // notes for the report
-	reached      result.Reached
+	noted        result.Noted
 	budget       *budget
 }
 
@@ -127,7 +122,7 @@ const maxNotes = 64
 // note adds a note to the report.
 func (t *timeline) note(format string, args ...any) {
 	if len(t.notes) == maxNotes {
-		t.reached[result.LimitListed]++
+		t.noted[result.LimitListed]++
 		return
 	}
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
@@ -211,10 +206,10 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 // unread handles a datagram that cannot be read.
 func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 	if !r.Cut {
-		t.malformed++
+		t.noted[result.NoteMalformed]++
 		return
 	}
-	t.cut++
+	t.noted[result.NoteCut]++
 	if c := t.clients[addr]; c != nil && r.Dir == dissect.FromHost {
 		c.cut = true
 	}
@@ -298,7 +293,7 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	i := slices.IndexFunc(t.order, func(old *Client) bool { return old.Addr == addr })
 	if i < 0 && len(t.order) >= t.budget.of(maxClients) {
 		if i = slices.IndexFunc(t.order, func(old *Client) bool { return old.gone }); i < 0 {
-			t.refused++
+			t.noted[result.NoteRefused]++
 			return nil
 		}
 	}
@@ -316,7 +311,7 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	if c.listed = len(t.all) < maxClients; c.listed {
 		t.all = append(t.all, c)
 	} else {
-		t.reached[result.LimitListed]++
+		t.noted[result.LimitListed]++
 	}
 	return c
 }
@@ -698,7 +693,7 @@ func (t *timeline) seenSlots() (known uint16) {
 }
 
 // late reports whether the capture lacks the join of a client.
-func (t *timeline) late() bool { return t.adopted > 0 }
+func (t *timeline) late() bool { return t.noted[result.NoteAdopted] > 0 }
 
 // placed reports whether the slots of all clients whose join is not in the
 // capture are known.
@@ -707,4 +702,4 @@ func (t *timeline) placed() bool {
 }
 
 // partial reports whether there are or may be players without captured traffic.
-func (t *timeline) partial() bool { return t.shared || t.adopted > 0 || len(t.strangers) > 0 }
+func (t *timeline) partial() bool { return t.shared || t.late() || len(t.strangers) > 0 }

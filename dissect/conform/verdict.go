@@ -83,7 +83,7 @@ func (c *comparer) differ(d result.Difference, want, have []byte) {
 	if len(c.rep.Differences) < result.MaxDifferences {
 		var left int
 		d.Fields, left = result.Beside(c.t.bodies.shows(d.Type, want), c.t.bodies.shows(d.Type, have))
-		c.t.reached[result.LimitFields] += left
+		c.t.noted[result.LimitFields] += left
 	}
 	c.blamed[blame{d.To, d.Frame, d.Opcode}] = true
 	c.rep.Differ(d)

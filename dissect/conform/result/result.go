@@ -6,13 +6,11 @@ package result
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/relay"
@@ -231,13 +229,6 @@ func (r *Report) Compared() (n int) {
 		}
 	}
 	return n
-}
-
-// Note adds a note about the capture, unless n is 0. See [plural.Form].
-func (r *Report) Note(n int, format string, args ...any) {
-	if n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf(plural.Form(n, format), args...))
-	}
 }
 
 // Row returns the row of an opcode or of a transport type.
