@@ -109,21 +109,6 @@ func request(nonce uint32) []byte {
 	return cipher.Encrypt(nil, plain)
 }
 
-// fill returns a datagram with as many messages as fit. Each makes the next.
-func fill(id uint8, each func(n int) (transport.Header, []byte)) []byte {
-	plain := []byte{id, 0}
-	for n := 0; plain[1] < 255; n++ {
-		h, body := each(n)
-		longer, err := transport.Append(plain, &h, body)
-		if err != nil || len(longer) > transport.MaxDatagram {
-			break
-		}
-		plain = longer
-		plain[1]++
-	}
-	return cipher.Encrypt(nil, plain)
-}
-
 // renames returns a datagram full of new names of a client.
 func renames(id uint8, seq *uint16) []byte {
 	return fill(id, func(int) (transport.Header, []byte) {
