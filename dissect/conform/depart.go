@@ -56,6 +56,5 @@ func (x *expect) refused() *decode.Rule {
 // deviates counts a message that did not come because of a rule.
 func (c *comparer) deviates(x *expect, rule *decode.Rule) {
 	c.rep.Row(x.typ, x.op).Explained++
-	c.invariants.missed(c, x, true)
-	c.rep.Deviate(rule, x.typ, x.op, x.src.frame)
+	c.deviantMissing(x, rule)
 }

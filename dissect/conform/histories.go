@@ -69,13 +69,13 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		// Only the other model sends it, and the captured host does not follow that
 		// model.
 		if x.by == stockModel && c.models == stockModel|dialectModel {
-			c.deviantMissing(x)
+			c.deviantMissing(x, c.deviationOf(x, "missing"))
 		}
 		return
 	}
 	if x.by == stockModel && c.models == stockModel|dialectModel {
 		row.Explained++
-		c.deviantMissing(x)
+		c.deviantMissing(x, c.deviationOf(x, "missing"))
 		return
 	}
 	if rule := x.refused(); rule != nil {

@@ -60,7 +60,7 @@ func TestKeyed(t *testing.T) {
 
 // Messages that have come leave the lists, also behind one that has not.
 func TestDoneLeave(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
 	d := c.dest(&Client{})
 	const n, key = 1000, 7
 	for i := range n {
@@ -88,7 +88,7 @@ func TestDoneLeave(t *testing.T) {
 
 // A host that tells of many explosions does not fill the memory.
 func TestExplosionsAreLimited(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
 	client := &Client{}
 	for n := range int64(maxExplosions + 10) {
 		c.explodes(&Event{Client: client, Number: n}, wire.ObjectID(n)) //nolint:gosec // a small number

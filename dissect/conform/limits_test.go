@@ -68,7 +68,7 @@ func TestLimitNotes(t *testing.T) {
 // Messages wait for their counterparts only as long as there is room; those that
 // came take none.
 func TestQueueIsBounded(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	wait := func(i int, done bool) {
@@ -100,7 +100,7 @@ func TestQueueIsBounded(t *testing.T) {
 // A host's own ship updates, which nothing causes, take the place of no message
 // that waits for its counterpart.
 func TestUpdatesMakeRoom(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	c.src = &source{client: client, kind: Input, typ: transport.Standard, op: msg.OpChat, number: -1}

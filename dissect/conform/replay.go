@@ -70,7 +70,7 @@ func New(cfg Config) *Replay {
 	if cfg.Catalog == nil {
 		cfg.Catalog = msg.Catalog()
 	}
-	r := &Replay{cfg: cfg, rep: result.New(cfg.Against)}
+	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, cfg.Catalog)}
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared, r.t.ordered = cfg.Shared, true
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
@@ -181,10 +181,7 @@ func (r *Replay) play(e *Event) {
 	}
 	joined := e.Kind == Joined && !c.Adopted
 	if joined || e.Kind == Input || e.Kind == Left {
-		r.rep.Inputs++
-		if consumed(r.t.bodies.specOf(e)) {
-			r.cmp.invariants[invConsumed].Checked++
-		}
+		r.rep.Input(e.Type, e.Op)
 	}
 	r.begun(e)
 	for _, p := range r.players {
@@ -220,7 +217,6 @@ func (r *Replay) output(e *Event) {
 	r.explode(e)
 	r.cmp.output(e)
 	if e.standard() && e.Op == msg.OpSettings {
-		r.cmp.invariants.joined(e.Client)
 		for _, p := range r.players {
 			p.seat(e.Client)
 		}
@@ -302,11 +298,11 @@ func (r *Replay) close(line []measure.Loss, lossy bool) *result.Report {
 			rep.Numbers = max(rep.Numbers, c.streams[1].top+1)
 		}
 	}
-	rep.Host, rep.Dialect, rep.Invariants = r.t.host, r.t.sender, r.cmp.invariants
+	rep.Host, rep.Dialect = r.t.host, r.t.sender
 	for _, c := range r.t.all {
 		rep.Clients = append(rep.Clients, &c.Player)
 	}
-	rep.Finish(r.cfg.Catalog)
+	rep.Finish()
 	r.count()
 	r.silences()
 	rep.Notes = append(r.t.noted.Texts(), r.t.notes...)

@@ -1,8 +1,6 @@
 package conform
 
 import (
-	"strings"
-
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -40,25 +38,3 @@ func (t *timeline) relayOf(typ transport.Type, op decode.Opcode) decode.Relay {
 // creates reports whether a message creates an object. Only these are relayed
 // by slots.
 func creates(s *decode.Spec) bool { return s.Relay == decode.RelaySlots }
-
-// exact reports whether no host sends messages of a kind unasked.
-func exact(s *decode.Spec) bool { return s.Made == decode.MadeNever }
-
-// consumed reports whether a message is only for the host.
-func consumed(s *decode.Spec) bool {
-	return s.Dir == decode.FromClient && (s.Relay == decode.RelayConsume || s.Relay == decode.RelayAnswer)
-}
-
-// namesOf returns the names of some messages of a catalogue, for people.
-func namesOf(catalog *decode.Catalog, some func(*decode.Spec) bool) string {
-	var names []string
-	for _, s := range catalog.All() {
-		if some(s) {
-			names = append(names, s.Name)
-		}
-	}
-	if last := len(names) - 1; last > 0 {
-		return strings.Join(names[:last], ", ") + " and " + names[last]
-	}
-	return strings.Join(names, "")
-}

@@ -9,13 +9,13 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // excuse counts a message that is not required.
 func (c *comparer) excuse(x *expect, why string) {
 	c.rep.Row(x.typ, x.op).Excused++
 	c.rep.Excuse(why, x.typ, x.op, x.src.frame)
-	c.invariants.checked(c, x, -1)
 }
 
 // missing counts a message that the host should have sent.
@@ -23,7 +23,6 @@ func (c *comparer) missing(x *expect) {
 	if c.reformed(x) {
 		return
 	}
-	c.invariants.missed(c, x, false)
 	text, what := fmt.Sprintf("expected after the message of %v in this frame", x.src.client), "sent"
 	if x.copied() {
 		what = "passed on"
@@ -32,14 +31,15 @@ func (c *comparer) missing(x *expect) {
 	c.differ(result.Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: text, What: what, ByRate: !x.reliable}, x.body, nil)
 }
 
-// deviantMissing records a message that hosts with the captured host's dialect
-// do not send.
-func (c *comparer) deviantMissing(x *expect) {
+// deviantMissing records a message that did not come because of a rule.
+func (c *comparer) deviantMissing(x *expect, rule *decode.Rule) {
 	if x.alt != nil && x.alt.done {
 		return
 	}
-	c.invariants.missed(c, x, true)
-	c.rep.Deviate(c.deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
+	if x.copied() {
+		c.rep.Drop(x.typ, x.op, x.src.frame)
+	}
+	c.rep.Deviate(rule, x.typ, x.op, x.src.frame)
 }
 
 // incomparable counts a message of the host that cannot be compared.
@@ -51,7 +51,6 @@ func (c *comparer) incomparable(g *got, why string) {
 
 // extra counts a message that the host should not have sent.
 func (c *comparer) extra(to *Client, g *got) {
-	c.invariants.extra(c, g.Event)
 	d := result.Difference{
 		Kind: "extra", Frame: g.Frame, Opcode: g.Op, Type: g.Type, To: to.Addr, Detail: "no message of a client causes it",
 		What: "sent without a cause", ByRate: g.Number < 0,
@@ -62,8 +61,7 @@ func (c *comparer) extra(to *Client, g *got) {
 		case own.client == to && !c.returns[g.Op]:
 			d.What, d.ByRate = "sent back to their author", false
 		case c.blamed[blame{to.Addr, own.frame, own.op}]: // it is missing at its place
-			d.What = "passed on out of order"
-			c.invariants[invOrder].Fail(own.frame, false)
+			d.What = result.OutOfOrder
 		case before:
 			d.What = "sent twice"
 		}
@@ -105,7 +103,6 @@ func (c *comparer) differs(x *expect, g *got, byRate bool) {
 		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, h, w, x.src.frame)
 		what = fmt.Sprintf("changed, first in byte %d", at)
 	}
-	c.invariants.missed(c, x, false)
 	c.blamed[blame{x.to.Addr, x.src.frame, x.op}] = true
 	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what, ByRate: byRate}, x.body, g.Body)
 }
@@ -179,4 +176,27 @@ func chatIn(m decode.Message) (text string, ok bool) {
 		return string(m.Text), true
 	}
 	return "", false
+}
+
+// ordered counts the copies that come out of the order of their author's numbers
+// since the host acts on messages as they arrive. The method extra counts those
+// for which a host is blamed.
+func (c *comparer) ordered() {
+	if !c.actsOnArrival() {
+		return
+	}
+	for _, d := range c.order {
+		last := map[*Client]int64{}
+		for i := range d.line[1] {
+			p := &d.line[1][i]
+			if !p.copied || p.ambiguous || p.src.number < 0 || p.src == p.src.client.entry { // all entries look alike
+				continue
+			}
+			if s := p.src; s.number < last[s.client] {
+				c.rep.Break(result.Disordered, transport.Standard, p.op, s.frame, true)
+			} else {
+				last[s.client] = s.number
+			}
+		}
+	}
 }

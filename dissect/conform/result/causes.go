@@ -36,6 +36,10 @@ type causeKey struct {
 	op         decode.Opcode
 }
 
+// OutOfOrder is what happens to a copy that comes after a later message of its
+// author.
+const OutOfOrder = "passed on out of order"
+
 const never = "never " // begins What if all messages are affected
 
 // maxCauses is the maximum number of causes in a report.

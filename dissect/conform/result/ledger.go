@@ -42,12 +42,12 @@ func (r *Report) Keeps(rule *decode.Rule, row *Row) bool {
 }
 
 // settleLedger completes the ledger, in the order of the opcodes.
-func (r *Report) settleLedger(catalog *decode.Catalog) {
+func (r *Report) settleLedger() {
 	met := r.Ledger
 	if r.Ledger = nil; r.Dialect != decode.OpenBC {
 		return
 	}
-	for _, spec := range catalog.All() {
+	for _, spec := range r.catalog.All() {
 		if d := spec.Deviation(r.Dialect); d != nil {
 			r.entry(&d.Rule)
 		}

@@ -42,13 +42,14 @@ type Report struct {
 	Numbers     int64       // highest number of messages that the host numbered for a client, 0 if numbers are not checked
 	Unneeded    []*Accepted `json:"unneeded,omitempty"` // entries of a baseline that no host of the check needs
 
+	catalog       *decode.Catalog
 	game, control [256]*Row // indexed by opcode and by type
 	causes        map[causeKey]*Cause
 }
 
 // New returns an empty report.
-func New(against decode.Dialect) *Report {
-	return &Report{Against: against, causes: map[causeKey]*Cause{}}
+func New(against decode.Dialect, catalog *decode.Catalog) *Report {
+	return &Report{Against: against, catalog: catalog, Invariants: newInvariants(catalog), causes: map[causeKey]*Cause{}}
 }
 
 // A Player is one client of the captured host, from its connect to its end. If
@@ -80,41 +81,6 @@ type Finding struct {
 	From     int64     // number from which on it happens
 }
 
-// An Invariant is a rule that every stock host follows.
-type Invariant struct {
-	Name    string `json:"name"` // name for scripts
-	Text    string // text for people
-	Checked int    `json:"checked"` // how often there was something to check
-	Failed  int    `json:"failed"`
-	Known   int    `json:"documented"`                  // failures that a documented rule explains
-	First   int    `json:"frame,omitempty" if:"Failed"` // frame of the first failure
-}
-
-// Verdict returns PASS, FAIL, NOT SEEN, or KNOWN if documented rules explain
-// all failures.
-func (i *Invariant) Verdict() string {
-	switch {
-	case i.Failed > 0 && i.Known == i.Failed:
-		return "KNOWN"
-	case i.Failed > 0:
-		return "FAIL"
-	case i.Checked == 0:
-		return "NOT SEEN"
-	}
-	return "PASS"
-}
-
-// Fail counts a failure.
-func (i *Invariant) Fail(frame int, known bool) {
-	if i.Failed == 0 || frame < i.First {
-		i.First = frame
-	}
-	i.Failed++
-	if known {
-		i.Known++
-	}
-}
-
 // A Row counts the messages of one opcode, or of one transport type.
 type Row struct {
 	Type    transport.Type
@@ -136,6 +102,8 @@ type Row struct {
 	MedianLag     time.Duration `json:"latency_ms_median,omitempty" as:"millis" if:"Copies"`
 	P95Lag        time.Duration `json:"latency_ms_p95,omitempty" as:"millis" if:"Copies"`
 	lags          *measure.Times
+	inputs        int // messages of clients that were played
+	dropped       int // copies that the host does not send, as a rule documents
 }
 
 // A Difference is a message that is missing, surplus, or different.
@@ -256,6 +224,10 @@ func (r *Report) Differ(d Difference) {
 	}
 	r.Found++
 	r.because(&d)
+	r.Break(d.Kind, d.Type, d.Opcode, d.Frame, false)
+	if d.What == OutOfOrder {
+		r.Break(Disordered, d.Type, d.Opcode, d.Frame, false)
+	}
 	if len(r.Differences) < MaxDifferences {
 		r.Differences = append(r.Differences, d)
 	}
@@ -278,6 +250,18 @@ func (r *Report) Deviate(rule *decode.Rule, typ transport.Type, op decode.Opcode
 		d.Rows, d.each = append(d.Rows, row), append(d.each, 0)
 	}
 	d.each[i]++
+}
+
+// Drop counts a copy that the host does not send, as a rule documents.
+func (r *Report) Drop(typ transport.Type, op decode.Opcode, frame int) {
+	r.Row(typ, op).dropped++
+	r.Break("missing", typ, op, frame, true)
+}
+
+// Input counts a message of a client that was played.
+func (r *Report) Input(typ transport.Type, op decode.Opcode) {
+	r.Inputs++
+	r.Row(typ, op).inputs++
 }
 
 // Excuse counts a message that is not required.
@@ -318,7 +302,7 @@ func (r *Row) empty() bool {
 }
 
 // Finish completes the report: names, order, causes and the ledger.
-func (r *Report) Finish(catalog *decode.Catalog) {
+func (r *Report) Finish() {
 	for _, row := range slices.Concat(r.game[:], r.control[:]) {
 		if row == nil || row.empty() {
 			continue
@@ -333,7 +317,7 @@ func (r *Report) Finish(catalog *decode.Catalog) {
 			continue
 		}
 		row.Name = "unknown"
-		if spec := catalog.Lookup(row.Opcode); spec != nil {
+		if spec := r.catalog.Lookup(row.Opcode); spec != nil {
 			row.Name, row.Relay = spec.Name, spec.Relay
 		}
 		r.Rows = append(r.Rows, row)
@@ -346,7 +330,8 @@ func (r *Report) Finish(catalog *decode.Catalog) {
 		}
 	}
 	r.findCauses()
-	r.settleLedger(catalog)
+	r.settleLedger()
+	r.settleInvariants()
 	slices.SortFunc(r.Rows, func(a, b *Row) int { return int(a.Opcode) - int(b.Opcode) })
 	slices.SortFunc(r.Controls, func(a, b *Row) int { return int(a.Type) - int(b.Type) })
 	slices.SortStableFunc(r.Differences, func(a, b Difference) int { return a.Frame - b.Frame })
