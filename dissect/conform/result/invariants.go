@@ -124,10 +124,10 @@ func (r *Report) Break(kind string, typ transport.Type, op decode.Opcode, frame 
 
 // settleInvariants counts what was checked.
 func (r *Report) settleInvariants() {
-	for _, row := range r.Rows {
-		spec := r.catalog.Lookup(row.Opcode)
+	for _, spec := range r.catalog.All() {
+		row := r.Row(transport.Standard, spec.Code)
 		for i := range checks {
-			if spec != nil && checks[i].about(spec) {
+			if checks[i].about(spec) {
 				r.Invariants[i].Checked += checks[i].counts(row)
 			}
 		}
