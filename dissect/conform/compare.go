@@ -812,7 +812,6 @@ func (c *comparer) finish(lossy bool) {
 		c.resolve(d, len(d.expects), len(d.gots))
 	}
 	c.uneven()
-	c.ordered()
 	c.settleRates()
 	c.sums.judge(c)
 }

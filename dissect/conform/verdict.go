@@ -9,7 +9,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // excuse counts a message that is not required.
@@ -176,27 +175,4 @@ func chatIn(m decode.Message) (text string, ok bool) {
 		return string(m.Text), true
 	}
 	return "", false
-}
-
-// ordered counts the copies that come out of the order of their author's numbers
-// since the host acts on messages as they arrive. The method extra counts those
-// for which a host is blamed.
-func (c *comparer) ordered() {
-	if !c.actsOnArrival() {
-		return
-	}
-	for _, d := range c.order {
-		last := map[*Client]int64{}
-		for i := range d.line[1] {
-			p := &d.line[1][i]
-			if !p.copied || p.ambiguous || p.src.number < 0 || p.src == p.src.client.entry { // all entries look alike
-				continue
-			}
-			if s := p.src; s.number < last[s.client] {
-				c.rep.Break(result.Disordered, transport.Standard, p.op, s.frame, true)
-			} else {
-				last[s.client] = s.number
-			}
-		}
-	}
 }
