@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
@@ -16,7 +15,6 @@ type Client struct {
 	Joining bool // the model adopted it before it was in the game
 
 	index     int
-	listed    bool   // the report lists it
 	openBC    bool   // it connected as OpenBC's clients do: with an 8-bit length
 	body      []byte // body of its connect
 	answers   int    // number of its messages other than connects
@@ -36,17 +34,14 @@ type Client struct {
 	answered  int       // number of answered rounds of checksums, in order
 	readied   bool      // its next ClientReady was already made up
 
-	streams   [2]stream // numbered messages of the host and of the client, by class
-	shown     int       // frame of its latest message that the host acknowledged
-	dismissed moment    // when the host told others that it has left
-	pieces    pieces
+	sent      [2]track // its numbered messages, by class
+	got       [2]track // the host's numbered messages to it
+	shown     int      // frame of its latest message that the host acknowledged
+	dismissed moment   // when the host told others that it has left
 	turns     [2]turns
 	leave     *Event // its leave, as long as the host has not acted on it
 	quit      int    // frame of the leave
 	ended     moment // when the client was gone
-	receipts  [2]*receipts
-	sent      [2]holes // gaps in its messages
-	got       [2]holes // gaps in the host's messages to it
 
 	seen         moment // when it sent its latest datagram
 	lastFromHost moment // when the host last sent it a datagram
@@ -98,18 +93,7 @@ func (c *Client) guessed() bool { return c.admitted && !c.Adopted && c.given == 
 // to it, begin.
 func (c *Client) begin() {
 	for k := range c.sent {
-		c.sent[k].begin()
-		c.got[k].begin()
+		c.sent[k].begun, c.got[k].begun = true, true
 	}
 	c.turns[1].begin(0)
-}
-
-// receipt returns the receipt of a numbered message of the client.
-func (c *Client) receipt(r *dissect.Record) *receipt {
-	h := &r.Transport
-	k := class(h)
-	if c.receipts[k] == nil {
-		c.receipts[k] = new(receipts)
-	}
-	return c.receipts[k].sent(r.Number, h.Fragment, h.Index)
 }

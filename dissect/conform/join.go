@@ -106,24 +106,24 @@ func (t *timeline) plays(c *Client) {
 	}
 }
 
-// number records the numbers in a record.
-func (t *timeline) number(r *dissect.Record, c *Client) {
+// follow records the number of a message. It returns nil if the message has
+// none, or is a retransmission of one that is not known any more. After a client
+// has ended, its numbers prove nothing.
+func (t *timeline) follow(r *dissect.Record, c *Client) *receipt {
 	h := &r.Transport
-	if !h.HasSeq || h.Type == transport.Acknowledge || r.Repeat || r.Challenge() || c.gone && r.Dir == dissect.ToHost {
-		return
-	}
-	list := &c.sent
-	if r.Dir == dissect.FromHost {
-		list = &c.got
-	} else {
+	switch {
+	case !h.HasSeq || h.Type == transport.Acknowledge || r.Challenge():
+		return nil
+	case r.Dir == dissect.FromHost:
+		return c.got[class(h)].take(r, t.now, c.shown)
+	case !r.Repeat:
 		c.spoken = t.now
 		c.after++
 	}
-	numbers := &list[class(h)]
-	numbers.take(r.Number, r.Gap, r.Late)
-	if r.Transport.Fragment {
-		numbers.piece(r.Number, r.Status != dissect.StatusPending)
+	if c.gone {
+		return nil
 	}
+	return c.sent[class(h)].take(r, t.now, 0)
 }
 
 // speaks records who sends, and whether the host is silent.
@@ -193,30 +193,26 @@ func (t *timeline) lacks(slots uint16) bool {
 
 // losses counts the host's messages and the clients' messages that the capture
 // lacks.
-func (t *timeline) losses() (out, in loss) {
+func (t *timeline) losses() (out, in int) {
 	out, in = t.dropped.out, t.dropped.in
-	for _, c := range t.all {
-		c.losses(&out, &in)
-	}
 	for _, c := range t.order {
-		if !c.listed {
-			c.losses(&out, &in)
-		}
+		o, i := c.losses()
+		out, in = out+o, in+i
 	}
 	return out, in
 }
 
-// losses adds the numbers of messages to and from a client that the capture
-// lacks.
-func (c *Client) losses(out, in *loss) {
+// losses counts the messages to and from a client that the capture lacks.
+func (c *Client) losses() (out, in int) {
 	for k := range c.got {
-		out.add(&c.got[k])
-		in.add(&c.sent[k])
+		out += c.got[k].missing() + c.got[k].late
+		in += c.sent[k].missing() + c.sent[k].late
 	}
+	return out, in
 }
 
 // lossy reports whether the capture lacks any numbered message.
 func (t *timeline) lossy() bool {
 	out, in := t.losses()
-	return out.lost+in.lost+out.jumps+in.jumps > 0
+	return out+in > 0
 }

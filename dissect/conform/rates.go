@@ -147,18 +147,6 @@ func (r *rates) keep(size int) bool {
 	return true
 }
 
-// A loss counts the messages that a capture lacks, or that were lost.
-type loss struct {
-	lost  int
-	jumps int // number of holes too long to be counted
-}
-
-// add adds the messages of one sender and class.
-func (l *loss) add(h *holes) {
-	l.lost += h.missing() + h.late
-	l.jumps += h.jumps
-}
-
 // loses returns an upper bound of the share of messages that the line loses in
 // one direction.
 func (r *rates) loses(d dissect.Dir) float64 {

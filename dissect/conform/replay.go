@@ -293,9 +293,9 @@ func (r *Replay) close(line []measure.Loss, lossy bool) *result.Report {
 	r.cmp.finish(lossy)
 	rep := r.rep
 	if !r.cfg.OnlyContent {
-		rep.Findings = r.t.findings()
+		rep.Findings = r.t.findings(line)
 		for _, c := range r.t.all {
-			rep.Numbers = max(rep.Numbers, c.streams[1].top+1)
+			rep.Numbers = max(rep.Numbers, c.got[1].next)
 		}
 	}
 	rep.Host, rep.Dialect = r.t.host, r.t.sender
@@ -313,7 +313,7 @@ func (r *Replay) close(line []measure.Loss, lossy bool) *result.Report {
 func (r *Replay) count() {
 	t, n := r.t, &r.t.noted
 	out, in := t.losses()
-	n[result.NoteLostInputs], n[result.NoteLostOutputs], n[result.NoteJumps] = in.lost, out.lost, in.jumps+out.jumps
+	n[result.NoteLostInputs], n[result.NoteLostOutputs] = in, out
 	n[result.NoteStrangers] = len(t.strangers) + len(t.parted)
 	if t.fromClients == 0 {
 		n[result.NoteOnlyHost] = t.fromHosts
@@ -349,7 +349,7 @@ func (r *Replay) silences() {
 		t.note("The host sent nothing after frame %d, although clients spoke for %.1f seconds: it or its network failed, or it had disconnected them.", t.lastFromHost.frame, t.asked.since(t.lastFromHost).Seconds())
 	}
 	for _, c := range t.all {
-		if c.after > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
+		if c.after > 1 && !c.gone && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
 			t.note("The host acknowledged nothing from %v after frame %d: %d messages.", c, c.taken.frame, c.after)
 		}
 	}

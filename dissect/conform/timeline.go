@@ -65,7 +65,6 @@ func (e *Event) standard() bool { return e.Type == transport.Standard }
 // Limits of a timeline.
 const (
 	maxClients = 256 // clients of a capture. Beyond that, clients that have ended are dropped first.
-	eightBits  = 256 // range of an OpenBC sender's numbers
 )
 
 // Times of the stock game, see package arq.
@@ -84,17 +83,16 @@ type timeline struct {
 	sender  decode.Dialect   // dialect of the host
 	forced  decode.Dialect   // configured dialect of the host, Undecided if there is none
 	clients map[netip.AddrPort]*Client
-	order   []*Client              // the values of clients, in the order of arrival
-	all     []*Client              // the first clients of the capture
-	waiting []*Client              // clients with messages that wait for their turn
-	dropped struct{ out, in loss } // losses of clients that are in neither list
+	order   []*Client             // the values of clients, in the order of arrival
+	all     []*Client             // the first clients of the capture
+	waiting []*Client             // clients with messages that wait for their turn
+	dropped struct{ out, in int } // losses of clients that were dropped
 	count   int
 	viewer  decode.Viewer
 	catalog *decode.Catalog
 	bodies  *bodies
 
 	event        Event // event that is being emitted
-	begun        time.Time
 	clock        packet.Clock
 	now          moment
 	shared       bool
@@ -105,7 +103,6 @@ type timeline struct {
 	pretended    [256]time.Time      // when a leave for an id came from another client
 	fromClients  int                 // datagrams of clients
 	fromHosts    int
-	acks         int      // acknowledgements of the host
 	repeated     int      // retransmissions of clients
 	lastFromHost moment   // last datagram of the host
 	asking       int      // datagrams of clients after lastFromHost, except acknowledgements
@@ -165,9 +162,6 @@ func (t *timeline) Record(r *dissect.Record) {
 		return
 	}
 	t.now = moment{t.clock.Read(r.Datagram.Time), r.Datagram.Number, t.clock.Skipped()}
-	if t.begun.IsZero() {
-		t.begun = t.now.time
-	}
 	if r.Part == 0 {
 		t.speaks(r)
 	}
@@ -190,14 +184,13 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 	if c == nil {
 		return
 	}
-	t.number(r, c)
-	c.watch(t, r)
+	receipt := t.follow(r, c)
 	if r.Part == 0 {
 		c.datagrams++
 	}
 	if r.Dir == dissect.ToHost {
 		c.seen = t.now
-		t.fromClient(r, c)
+		t.fromClient(r, c, receipt)
 		return
 	}
 	t.fromHost(r, c)
@@ -299,16 +292,16 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	}
 	if i >= 0 {
 		old := t.order[i]
-		if delete(t.clients, old.Addr); !old.listed {
-			old.losses(&t.dropped.out, &t.dropped.in)
-		}
+		out, in := old.losses()
+		t.dropped.out, t.dropped.in = t.dropped.out+out, t.dropped.in+in
+		delete(t.clients, old.Addr)
 		t.order = slices.Delete(t.order, i, i+1)
 	}
 	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}, index: t.count}
 	t.count++
 	t.clients[addr] = c
 	t.order = append(t.order, c)
-	if c.listed = len(t.all) < maxClients; c.listed {
+	if len(t.all) < maxClients {
 		t.all = append(t.all, c)
 	} else {
 		t.noted[result.LimitListed]++
@@ -336,7 +329,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	}
 	if c.body == nil { // otherwise it is a retransmission
 		c.body, c.openBC = bytes.Clone(body), r.Transport.Short
-		t.number(r, c)
+		t.follow(r, c)
 		c.turns[0].begin(r.Number + 1)
 	}
 }
@@ -347,7 +340,7 @@ func (t *timeline) end(c *Client, how Kind) {
 		return
 	}
 	c.gone, c.ended = true, t.now
-	c.receipts, c.turns, c.leave = [2]*receipts{}, [2]turns{}, nil
+	c.turns, c.leave = [2]turns{}, nil
 	c.quit = cmp.Or(c.quit, t.now.frame)
 	c.removed = how == PutOut
 	if how == PutOut && c.admitted {
@@ -391,16 +384,14 @@ func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, o
 }
 
 // fromClient handles a record of a client.
-func (t *timeline) fromClient(r *dissect.Record, c *Client) {
+func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	h := &r.Transport
 	t.signed(c, r.Peer)
-	broken := h.Type == transport.Standard && h.Fragment && c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
 	switch {
 	case r.Repeat:
 		t.repeated++
-		c.receipts[class(h)].again(h.Seq)
 	case h.Type == transport.Acknowledge:
-		c.got[class(h)].acknowledged(h.Seq)
+		c.got[class(h)].acknowledged(r)
 	}
 	if c.gone {
 		return
@@ -418,12 +409,9 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 		slot, known := m.Actor().Slot()
 		t.impostors = t.impostors || known && slot != c.Slot
 	}
-	e.Broken, e.Body = broken, bytes.Clone(e.Body)
+	e.receipt, e.Body = receipt, bytes.Clone(e.Body)
+	e.Broken = receipt != nil && receipt.broken
 	e.Foreign = c.spoke && r.Peer != c.given && r.Peer != transport.UnassignedPeer
-	if h.HasSeq {
-		e.receipt = c.receipt(r)
-		e.receipt.twice = e.receipt.twice || c.sent[class(h)].before
-	}
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
 		e.Kind = Left
 	} else if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has received the accept
@@ -501,7 +489,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.admit(c)
 	}
 	if h.Type == transport.Acknowledge {
-		t.acknowledged(c, h)
+		t.acknowledged(r, c)
 	}
 	if t.forced == decode.Undecided {
 		t.sender = r.Sender // the session has determined the dialect
@@ -526,17 +514,23 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 }
 
 // acknowledged handles an acknowledgement of the host.
-func (t *timeline) acknowledged(c *Client, h *transport.Header) {
-	k := class(h)
-	c.sent[k].acknowledged(h.Seq)
-	t.acks++
-	c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index, t.acks)
-	c.turns[k].acknowledged(h.Seq)
-	t.pass(&c.turns[k])
+func (t *timeline) acknowledged(r *dissect.Record, c *Client) {
+	if c.taken, c.after = t.now, 0; c.gone {
+		return
+	}
+	h := &r.Transport
+	q := &c.turns[class(h)]
+	number, receipt := c.sent[class(h)].acknowledged(r)
+	if receipt != nil && !h.Fragment {
+		c.shown = max(c.shown, receipt.frame)
+	}
+	if q.known {
+		q.got(number)
+		t.pass(q)
+	}
 	if c.leave != nil && c.leave.receipt.acknowledged() {
 		t.leaves(c.leave)
 	}
-	c.taken, c.after = c.lastFromHost, 0
 }
 
 // control handles a message of the host other than a game message.

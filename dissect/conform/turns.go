@@ -42,13 +42,6 @@ func (q *turns) got(number int64) {
 	}
 }
 
-// acknowledged handles an acknowledgement of the host.
-func (q *turns) acknowledged(seq uint16) {
-	if q.known {
-		q.got(q.next + int64(int16(seq-uint16(q.next)))) //nolint:gosec // the low bits
-	}
-}
-
 // turn handles a message of a client. It acts on it, or keeps it until its
 // turn. If the message has no effect, e is nil.
 func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {

@@ -16,7 +16,6 @@ const (
 	NoteStrangers
 	NoteLostInputs
 	NoteLostOutputs
-	NoteJumps
 	NoteMadeUp
 	NoteCut
 	NoteMalformed
@@ -49,7 +48,6 @@ var noteTexts = [Notes]string{
 	NoteStrangers:   "The host names %d {player|players} without captured traffic, as in a capture made at one client. Copies of {its|their} messages were not compared.",
 	NoteLostInputs:  "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.",
 	NoteLostOutputs: "%d {message|messages} of the host {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.",
-	NoteJumps:       "%d sequence {number is|numbers are} far above the one before: damaged, made up, or after a long hole in the capture. The counts of missing messages do not include such gaps.",
 	NoteMadeUp:      "%d {message|messages} of clients that the capture lacks {was|were} made up, because the host's messages prove {it|them}.",
 	NoteCut:         "The capture holds only a part of %d {datagram|datagrams}. The rest was not played, and not compared.",
 	NoteMalformed:   "%d malformed {datagram was|datagrams were} not played.",

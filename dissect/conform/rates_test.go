@@ -5,33 +5,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 )
-
-func TestPieces(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		index  []uint8
-		broken bool
-	}{
-		{"in order", []uint8{0, 1, 2}, false},
-		{"doubled", []uint8{0, 0, 1, 1, 2}, true},
-		{"reversed", []uint8{2, 1, 0}, true},
-		{"first missing", []uint8{1, 2, 0}, true},
-	} {
-		var p pieces
-		var got bool
-		for i, x := range c.index {
-			got = p.take(&transport.Header{Seq: 7, Index: x}, i == len(c.index)-1)
-		}
-		if got != c.broken {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.broken)
-		}
-		if p.take(&transport.Header{Seq: 8}, true) {
-			t.Errorf("%s: the next message is broken, too", c.name)
-		}
-	}
-}
 
 // How many of 1,000 unreliable messages may be lost, by the numbered ones that were.
 func TestMostLost(t *testing.T) {
