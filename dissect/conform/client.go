@@ -14,25 +14,21 @@ type Client struct {
 	result.Player
 	Joining bool // the model adopted it before it was in the game
 
-	index     int
 	openBC    bool   // it connected as OpenBC's clients do: with an 8-bit length
 	body      []byte // body of its connect
-	answers   int    // number of its messages other than connects
 	datagrams int    // number of datagrams from and to it
 	gone      bool
-	removed   bool      // the host removed it
-	cut       bool      // the capture truncated a datagram to it
-	admitted  bool      // the host has admitted the client
-	given     uint8     // id in the host's accept
-	spoke     bool      // the client has used that id
-	ready     bool      // its ClientReady has been played
-	entered   time.Time // when the client was admitted, or reported that it is ready
-	playing   bool      // it counts as in the game: it is ready, or was adopted
-	asked     int       // number of ChecksumRequests to it
-	settled   bool      // it received its Settings
-	settledAt int       // frame of its Settings
-	answered  int       // number of answered rounds of checksums, in order
-	readied   bool      // its next ClientReady was already made up
+	removed   bool  // the host removed it
+	cut       bool  // the capture truncated a datagram to it
+	admitted  bool  // the host has admitted the client
+	given     uint8 // id in the host's accept
+	spoke     bool  // the client has used that id
+	playing   bool  // it counts as in the game: it is ready, or was adopted
+	asked     int   // number of ChecksumRequests to it
+	settled   bool  // it received its Settings
+	settledAt int   // frame of its Settings
+	answered  int   // number of answered rounds of checksums, in order
+	readied   bool  // its next ClientReady was already made up
 
 	sent      [2]track // its numbered messages, by class
 	got       [2]track // the host's numbered messages to it
@@ -79,8 +75,11 @@ func (c *Client) bit() uint16 {
 
 // proved reports whether the host knows that the client receives its messages:
 // the client has used the id that it was given, or the host has acknowledged
-// one of its messages.
-func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.answers > 0 && c.taken.frame > 0 }
+// one of its messages after the connect.
+func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.shown > c.First }
+
+// isReady reports whether the client has entered the game with a ClientReady.
+func (c *Client) isReady() bool { return c.entry != nil && c.entry.kind == Input }
 
 // letIn reports whether the capture shows that the client came into the game.
 func (c *Client) letIn() bool { return c.settled || c.playing }

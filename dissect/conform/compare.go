@@ -10,7 +10,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -28,7 +27,6 @@ type source struct {
 	client  *Client
 	frame   int
 	time    time.Time
-	skipped time.Duration // part of the time before it that does not count
 	receipt *receipt
 	number  int64         // number of an input, or -1 if it has none
 	spots   []spot        // places of the messages that it caused
@@ -429,8 +427,6 @@ func (x *expect) spared() string {
 	case x.src.madeUp:
 		return whyMadeUp
 	case x.src.client == x.to:
-	case x.src.time.Before(x.to.entered):
-		return whyEntered
 	case !x.to.proved():
 		return whyUnproved
 	}
@@ -684,7 +680,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		return
 	}
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
-		row.Lag(packet.Sum(lag, g.Skipped-x.src.skipped))
+		row.Lag(lag)
 	}
 }
 

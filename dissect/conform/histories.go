@@ -26,7 +26,6 @@ const (
 	whyInput    = "the capture lacks a message of a client that can have caused it"
 	whyMadeUp   = "the capture lacks the client's message"
 	whyGuessed  = "it names a player, and the capture lacks that player's id"
-	whyEntered  = "the client joined after it was caused; the model acted late, since it waited for a message that the capture lacks"
 	whyUnproved = "the client had not used its id, and the host had acknowledged none of its messages"
 	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyCrossed  = "the client came or left at about that time, and the capture does not show in which order the host got the two messages"
@@ -611,7 +610,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 func (c *comparer) ofStranger(id wire.ObjectID) bool {
 	known := c.t.seenSlots()
 	slot, ok := id.Slot()
-	return (c.t.partial() || len(c.t.parted) > 0) && ok && slot < 16 && known&(1<<slot) == 0
+	return (c.t.partial() || c.t.parted > 0) && ok && slot < 16 && known&(1<<slot) == 0
 }
 
 // simulated reports whether a message updates the subsystems of a ship. No host

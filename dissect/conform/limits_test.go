@@ -31,8 +31,8 @@ func TestLimitNotes(t *testing.T) {
 		r.cmp.rates.extra(r.cmp, d, &got{Event: &Event{Client: to, Number: -1}})
 		r.cmp.rates.missed(&expect{src: &source{client: to, matched: 1}, to: to})
 	}
-	for i := range maxGroups + 5 {
-		r.cmp.rates.tally(group{from: &Client{index: i}})
+	for range maxGroups + 5 {
+		r.cmp.rates.tally(group{from: &Client{}})
 	}
 	for i := range uint64(2000) {
 		d.newName(i, &r.t.noted)

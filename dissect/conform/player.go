@@ -47,9 +47,6 @@ type player struct {
 	now    time.Time
 }
 
-// firstPeer is the first id that a client can have.
-const firstPeer = 2
-
 func newPlayer(cfg relay.Config, catalog *decode.Catalog, cmp *comparer, m model) *player {
 	p := &player{model: m, cmp: cmp, bodies: newBodies(catalog)}
 	cfg.Captured, cfg.Catalog, cfg.Shown, cfg.Departs = true, catalog, p.shown, p.departs
@@ -72,9 +69,6 @@ func (p *player) shown(addr netip.AddrPort) relay.Shown {
 	shown := relay.Shown{ID: c.Peer, Slot: c.Slot}
 	if c.openBC {
 		shown.Dialect = decode.OpenBC
-	}
-	if c.Adopted && c.Slot < 0 && c.Peer >= firstPeer { // as long as no client has left, ids and slots match
-		shown.Slot = int(c.Peer - firstPeer)
 	}
 	return shown
 }
@@ -152,7 +146,7 @@ func (p *player) join(e *Event) {
 	p.list = append(p.list, n)
 	body := e.Body
 	if body == nil {
-		body = controlBody(&transport.Request{Addr: n.claimed(), Nonce: uint32(c.index) + 1, Password: wire.AppendWideTextOf(nil, "")})
+		body = controlBody(&transport.Request{Addr: n.claimed(), Nonce: uint32(c.First), Password: wire.AppendWideTextOf(nil, "")})
 	}
 	p.mute = c.Adopted
 	p.hand(n, arq.Message{Type: transport.Connect, Body: body})

@@ -193,19 +193,14 @@ func (r *Replay) play(e *Event) {
 	switch {
 	case e.Kind == Left || e.Kind == PutOut:
 		c.exit, r.cmp.src.kept = r.cmp.src, true
-	case joined:
-		c.entered = e.Time
-		fallthrough
-	case ready:
+	case joined, ready:
 		c.entry, r.cmp.src.kept = r.cmp.src, true
 	}
 	if e.Kind == Input && e.standard() && len(r.cmp.step) == 0 { // nobody else is there, or so it seems
 		r.cmp.inputs.add(r.cmp.key(e.Type, e.Reliable, e.Priority, e.Body), r.cmp.src, r.t.budget.of(maxInputs))
 		r.cmp.src.kept = true
 	}
-	if r.cmp.settle(); ready {
-		c.ready, c.entered = true, e.Time
-	}
+	r.cmp.settle()
 }
 
 // output handles a message of the captured host.
@@ -252,7 +247,7 @@ func (r *Replay) begun(e *Event) {
 	clear(c.departs)
 	c.departs = c.departs[:0]
 	*c.src = source{
-		index: r.index, client: e.Client, frame: e.Frame, time: e.Time, skipped: e.Skipped, kind: e.Kind, typ: e.Type, op: e.Op,
+		index: r.index, client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op,
 		broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, number: -1,
 	}
 	if e.standard() {
@@ -274,7 +269,7 @@ func (r *Replay) begun(e *Event) {
 
 // scores records scores that a client receives before it is ready.
 func (r *Replay) scores(e *Event) {
-	if r.cmp.models != stockModel|dialectModel || !e.standard() || e.Client.ready || e.Client.Adopted {
+	if r.cmp.models != stockModel|dialectModel || !e.standard() || e.Client.isReady() || e.Client.Adopted {
 		return
 	}
 	if r.t.bodies.specOf(e).Made == decode.MadeByScores {
@@ -314,7 +309,7 @@ func (r *Replay) count() {
 	t, n := r.t, &r.t.noted
 	out, in := t.losses()
 	n[result.NoteLostInputs], n[result.NoteLostOutputs] = in, out
-	n[result.NoteStrangers] = len(t.strangers) + len(t.parted)
+	n[result.NoteStrangers] = len(t.strangers) + t.parted
 	if t.fromClients == 0 {
 		n[result.NoteOnlyHost] = t.fromHosts
 	}

@@ -42,13 +42,12 @@ type Event struct {
 	Op       decode.Opcode // opcode of a Standard message
 	Reliable bool
 	Priority bool
-	Body     []byte        // game message with its opcode first, or the body of a control message
-	Number   int64         // number counted on where the wire's number wraps, -1 if it has none
-	Slots    uint16        // slots of the objects in the message
-	Broken   bool          // an Input with duplicated or disordered fragments
-	Foreign  bool          // an Input whose id is not the client's
-	MadeUp   bool          // an Input that the capture lacks
-	Skipped  time.Duration // part of the time before it that does not count
+	Body     []byte // game message with its opcode first, or the body of a control message
+	Number   int64  // number counted on where the wire's number wraps, -1 if it has none
+	Slots    uint16 // slots of the objects in the message
+	Broken   bool   // an Input with duplicated or disordered fragments
+	Foreign  bool   // an Input whose id is not the client's
+	MadeUp   bool   // an Input that the capture lacks
 	receipt  *receipt
 }
 
@@ -85,7 +84,6 @@ type timeline struct {
 	clients map[netip.AddrPort]*Client
 	order   []*Client             // the values of clients, in the order of arrival
 	all     []*Client             // the first clients of the capture
-	waiting []*Client             // clients with messages that wait for their turn
 	dropped struct{ out, in int } // losses of clients that were dropped
 	count   int
 	viewer  decode.Viewer
@@ -96,12 +94,13 @@ type timeline struct {
 	clock        packet.Clock
 	now          moment
 	shared       bool
-	impostors    bool // clients act for the ships of others
 	ordered      bool // clients' messages take effect in the order of their numbers
+	impostors    bool // clients act for the ships of others
 	strangers    map[uint8]bool
-	parted       map[uint8]time.Time // when players without captured traffic left
-	pretended    [256]time.Time      // when a leave for an id came from another client
-	fromClients  int                 // datagrams of clients
+	parted       int            // number of players without captured traffic who left
+	partedAt     time.Time      // when the latest of them left
+	pretended    [256]time.Time // when a leave for an id came from another client
+	fromClients  int            // datagrams of clients
 	fromHosts    int
 	repeated     int      // retransmissions of clients
 	lastFromHost moment   // last datagram of the host
@@ -128,7 +127,7 @@ func (t *timeline) note(format string, args ...any) {
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	t := &timeline{
 		emit: emit, catalog: catalog, bodies: newBodies(catalog),
-		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, parted: map[uint8]time.Time{}, budget: &budget{},
+		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, budget: &budget{},
 		clock: packet.Clock{Leap: longestPause},
 	}
 	return t
@@ -164,9 +163,6 @@ func (t *timeline) Record(r *dissect.Record) {
 	t.now = moment{t.clock.Read(r.Datagram.Time), r.Datagram.Number, t.clock.Skipped()}
 	if r.Part == 0 {
 		t.speaks(r)
-	}
-	if len(t.waiting) > 0 {
-		t.overdue()
 	}
 	switch {
 	case r.Kind == dissect.KindMalformed:
@@ -233,12 +229,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		return c
 	}
 	c.Adopted = true
-	if r.Dir == dissect.ToHost {
-		c.Peer = r.Peer
-	} else {
-		c.Peer = r.ClientID
-	}
-	c.Name = r.Client
+	c.Peer, c.Name = r.ClientID, r.Client
 	c.Joining = r.Transport.Type == transport.Connect || r.Transport.Fragment // it may be an answer to the checksums
 	if op, game := r.Opcode(); game {
 		c.Joining = t.bodies.spec(r.Transport.Type, op).Step != decode.StepNone
@@ -267,9 +258,6 @@ func begins(r *dissect.Record) bool {
 
 // slotOf returns the slot that a client's message reveals, or -1.
 func (t *timeline) slotOf(r *dissect.Record) int {
-	if r.Dir != dissect.ToHost || len(r.Rest)+1 >= len(r.Payload) { // no part of it could be read
-		return -1
-	}
 	if m, ok := r.Message.(*msg.StateUpdate); ok {
 		if s, ok := m.Object.Slot(); ok && s < 16 && t.seenSlots()&(1<<s) == 0 {
 			return s
@@ -297,7 +285,7 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 		delete(t.clients, old.Addr)
 		t.order = slices.Delete(t.order, i, i+1)
 	}
-	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}, index: t.count}
+	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}}
 	t.count++
 	t.clients[addr] = c
 	t.order = append(t.order, c)
@@ -318,7 +306,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 		t.leaves(c.leave)
 	}
 	anew := slices.ContainsFunc(r.Notes, func(n dissect.Note) bool { return n.Code == "restart" })
-	if c == nil || c.gone || anew || c.Adopted && c.answers == 0 {
+	if c == nil || c.gone || anew || c.Adopted && c.seen.frame == 0 {
 		if c != nil {
 			t.end(c, PutOut) // the game deletes the old peer at once
 		}
@@ -365,7 +353,7 @@ func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, o
 	}
 	e = &t.event
 	*e = Event{
-		Kind: kind, Client: c, Time: t.now.time, Frame: t.now.frame, Skipped: t.now.skipped,
+		Kind: kind, Client: c, Time: t.now.time, Frame: t.now.frame,
 		Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
 	}
 	if h.Type == transport.Standard {
@@ -401,7 +389,6 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 		t.turn(c, r, nil)
 		return
 	}
-	c.answers++
 	if c.Slot < 0 && c.playing {
 		c.Slot = t.slotOf(r)
 	}
@@ -467,7 +454,7 @@ func (t *timeline) leaves(e *Event) {
 	c := e.Client
 	id := t.leaver(e)
 	t.end(c, Left)
-	e.Time, e.Skipped = t.now.time, t.now.skipped
+	e.Time = t.now.time
 	if id != c.Peer {
 		t.pretended[id] = e.Time
 	}
@@ -610,21 +597,14 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 }
 
 // meet records a peer id that the host names. If no client has it or had it
-// until now, it belongs to the client whose id is unknown, or to a client
-// without captured traffic.
+// until now, it belongs to a client without captured traffic.
 func (t *timeline) meet(peer uint8) {
 	had := func(c *Client) bool {
 		return c.Peer == peer && (!c.gone || t.now.time.Sub(c.ended.time) < reliableWait)
 	}
-	if peer <= transport.HostPeer || slices.ContainsFunc(t.order, had) {
-		return
+	if peer > transport.HostPeer && !slices.ContainsFunc(t.order, had) {
+		t.strangers[peer] = true
 	}
-	nameless := func(c *Client) bool { return c.Peer == 0 && c.guessed() && !c.gone }
-	if i := slices.IndexFunc(t.order, nameless); i >= 0 && !slices.ContainsFunc(t.order[i+1:], nameless) {
-		t.order[i].Peer = peer
-		return
-	}
-	t.strangers[peer] = true
 }
 
 // guessed reports whether a peer id belongs, or may belong, to a client for
@@ -651,29 +631,23 @@ func (t *timeline) endRemoved(peer uint8) {
 func (t *timeline) part(peer uint8) {
 	if t.strangers[peer] {
 		delete(t.strangers, peer)
-		t.parted[peer] = t.now.time
+		t.parted, t.partedAt = t.parted+1, t.now.time
 	}
 }
 
 // strange reports whether there were players without captured traffic at a time.
 func (t *timeline) strange(at time.Time) bool {
-	for _, left := range t.parted {
-		if !at.After(left) {
-			return true
-		}
-	}
-	return len(t.strangers) > 0
+	return len(t.strangers) > 0 || t.parted > 0 && !at.After(t.partedAt)
 }
 
 // byPeer returns the client that has the id and has not ended.
 func (t *timeline) byPeer(peer uint8) *Client {
-	var found *Client
-	for _, c := range t.order {
-		if c.Peer == peer && !c.gone && (found == nil || c.index > found.index) {
-			found = c
+	for _, c := range slices.Backward(t.order) {
+		if c.Peer == peer && !c.gone {
+			return c
 		}
 	}
-	return found
+	return nil
 }
 
 // seenSlots returns the slots of the players with captured traffic.

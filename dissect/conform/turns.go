@@ -3,11 +3,9 @@ package conform
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -18,18 +16,14 @@ import (
 // no longer waits. A leave takes effect when the host acknowledges it, or tells
 // others. A public host first makes sure that the player has left.
 
-const (
-	maxTurns  = 64                                            // maximum number of tracked numbers, beginning with the next
-	fiveTimes = 5 * (arq.FirstInterval + arq.LongestWait) / 2 // time in which a client of the stock game retransmits a message five times
-)
+const maxTurns = 64 // maximum number of tracked numbers, beginning with the next
 
 // turns are a client's messages of one class that wait for their turn.
 type turns struct {
 	known bool
-	next  int64     // number of the message on which the host acts next
-	there uint64    // bit i is set once the host has certainly received number next+i
-	held  []*Event  // messages that wait, in the order of their numbers
-	since time.Time // when the first held message began to wait
+	next  int64    // number of the message on which the host acts next
+	there uint64   // bit i is set once the host has certainly received number next+i
+	held  []*Event // messages that wait, in the order of their numbers
 }
 
 // begin sets the number that comes next.
@@ -53,7 +47,7 @@ func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 		return
 	}
 	q := &c.turns[class(h)]
-	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // the order does not matter, or there is a long gap
+	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // the order does not matter, or one of the first is lost for good
 		t.release(q, lastNumber)
 		q.begin(r.Number)
 	}
@@ -62,10 +56,6 @@ func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 	if first && e != nil {
 		t.act(e)
 	} else if e != nil {
-		if len(q.held) == 0 {
-			q.since = t.now.time
-			t.waiting = append(t.waiting, c)
-		}
 		i, _ := slices.BinarySearchFunc(q.held, r.Number, func(o *Event, n int64) int { return int(o.Number - n) })
 		kept := *e
 		q.held = slices.Insert(q.held, i, &kept)
@@ -87,7 +77,7 @@ func (t *timeline) release(q *turns, number int64) {
 	for len(q.held) > 0 && q.held[0].Number < number {
 		e := q.held[0]
 		q.held = q.held[1:]
-		q.since, e.Time, e.Skipped = t.now.time, t.now.time, t.now.skipped
+		e.Time = t.now.time
 		t.act(e)
 	}
 }
@@ -111,7 +101,6 @@ func (t *timeline) act(e *Event) {
 		if c.leave == nil {
 			kept := *e
 			c.quit, c.leave = e.Frame, &kept
-			t.waiting = append(t.waiting, c)
 		}
 	case e.Kind == Left:
 		t.leaves(e)
@@ -124,26 +113,10 @@ func (t *timeline) act(e *Event) {
 // order of their numbers.
 func (t *timeline) inOrder() bool { return t.ordered && t.sender != decode.OpenBC }
 
-// overdue ends the waits for messages that the clients would have retransmitted
-// by now.
-func (t *timeline) overdue() {
-	t.waiting = slices.DeleteFunc(t.waiting, func(c *Client) bool {
-		for k := range c.turns {
-			if q := &c.turns[k]; len(q.held) > 0 && t.now.time.Sub(q.since) > fiveTimes {
-				t.skip(q, q.held[0].Number)
-			}
-		}
-		if c.leave != nil && t.now.time.Sub(c.leave.Time) > silent {
-			t.leaves(c.leave)
-		}
-		return c.leave == nil && len(c.turns[0].held)+len(c.turns[1].held) == 0
-	})
-}
-
 // toldOf records the host's notice that a player has left, so the host has
 // acted on the leave.
 func (t *timeline) toldOf(peer uint8) {
-	for _, c := range t.waiting {
+	for _, c := range t.order {
 		if c.leave != nil && (c.Peer == peer || t.leaver(c.leave) == peer) {
 			t.leaves(c.leave)
 		}
@@ -153,7 +126,7 @@ func (t *timeline) toldOf(peer uint8) {
 // waits returns the turns and the number of the waiting message that a message
 // of the host seems to copy. It returns nil if no waiting message fits.
 func (t *timeline) waits(e *Event) (q *turns, number int64) {
-	for _, c := range t.waiting {
+	for _, c := range t.order {
 		for _, o := range c.turns[1].held {
 			if o.Op == e.Op && bytes.Equal(o.Body, e.Body) {
 				return &c.turns[1], o.Number
