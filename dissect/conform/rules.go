@@ -13,87 +13,52 @@ import (
 // message. The argument how is the captured host's difference from the stock
 // host.
 func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
+	spec := c.specOf(x)
+	habit := spec.Habit(decode.OpenBC)
 	switch {
 	case x.typ == transport.NameChange:
 		return result.RuleNames
-	case x.typ == transport.Disconnect, x.typ == transport.Standard && x.src.kind == Left:
+	case x.typ == transport.Disconnect, x.src.kind == Left:
 		return result.RuleLeave
-	case x.typ != transport.Standard:
-		return result.RuleStrange
 	case x.src.broken && how == "missing":
 		return result.RuleFragments
-	case how == "differs":
-		return c.changedOtherwise(x)
-	}
-	if rule := c.relayedOtherwise(x, how); rule != nil {
-		return rule
-	}
-	return c.madeOtherwise(x, how == "extra")
-}
-
-// changedOtherwise returns the rule by which a message of the captured host
-// differs from the stock host's.
-func (c *comparer) changedOtherwise(x *expect) *decode.Rule {
-	if habit := c.specOf(x).Habit(decode.OpenBC); habit != nil && c.specOf(x).Topic == decode.TopicTalk {
+	case how != "differs":
+		return c.sentOtherwise(x, how == "extra")
+	case habit != nil && spec.Topic == decode.TopicTalk:
 		return &habit.Rule
-	}
-	if x.alt != nil && (x.alt.reliable != x.reliable || x.alt.priority != x.priority) {
+	case x.alt.reliable != x.reliable || x.alt.priority != x.priority:
 		return result.RulePriority
 	}
 	return result.RuleStrange
 }
 
-// madeOtherwise returns the rule by which only the captured host, or only the
+// sentOtherwise returns the rule by which only the captured host, or only the
 // stock host, sends a message.
-func (c *comparer) madeOtherwise(x *expect, extra bool) *decode.Rule {
+func (c *comparer) sentOtherwise(x *expect, extra bool) *decode.Rule {
 	spec := c.specOf(x)
+	passed := spec.Relay == decode.RelayForward || spec.Relay == decode.RelayEcho || creates(spec) // by the stock host
 	others := x.src.client != x.to
-	copied := x.src.op == x.op && others
-	switch habit := spec.Habit(decode.OpenBC); {
-	case x.op == msg.OpPlayerAnnounce && extra && others:
+	d, habit := spec.Deviation(decode.OpenBC), spec.Habit(decode.OpenBC)
+	switch {
+	case d != nil && x.copied() && passed != extra:
+		return &d.Rule
+	case extra && others && (x.copied() || x.op == msg.OpPlayerAnnounce):
 		return result.RuleLoading
-	case x.op == msg.OpVerifyEnterSet && extra:
+	case extra && x.op == msg.OpVerifyEnterSet:
 		return result.RuleUnknown
 	case habit != nil && spec.Topic != decode.TopicTalk:
 		return &habit.Rule
-	case copied && extra:
-		return result.RuleLoading
 	case creates(spec) && x.src.op == msg.OpRequestObject:
 		return result.RuleRequest
-	case creates(spec) && !copied:
+	case creates(spec):
 		return result.RuleObjects
 	}
 	return result.RuleStrange
 }
 
-// relayedOtherwise returns the rule by which hosts with the captured host's
-// dialect relay a client's message differently from the stock host, or nil if
-// that is not why the models disagree.
-func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
-	spec := c.specOf(x)
-	d := spec.Deviation(decode.OpenBC)
-	if d == nil {
-		return nil
-	}
-	toSelf := x.src.client == x.to
-	switch d.Only {
-	case decode.OnlyOwn, decode.OnlyReadable: // the host drops a copy
-		if how != "missing" || toSelf || x.src.op != x.op {
-			return nil
-		}
-	case decode.OnlyAllowed: // the function refusal decides
-		return nil
-	case decode.OnlyAlways, decode.OnlyMoving, decode.OnlyFirst:
-		if spec.Relay == decode.RelayEcho && !toSelf { // both send it to the others
-			return nil
-		}
-	}
-	return &d.Rule
-}
-
 // actsOnArrival reports whether the captured host acts on messages as they
 // arrive.
-func (c *comparer) actsOnArrival() bool { return c.t.sender == decode.OpenBC && c.models != stockModel }
+func (c *comparer) actsOnArrival() bool { return c.t.sender == decode.OpenBC }
 
 // twice reports whether the host may have received the cause of a message
 // twice, and acted on it each time, also for players who came in between.
@@ -145,11 +110,8 @@ func (c *comparer) absent(x *expect) bool {
 // because of its state of the ship. It does not apply if any client received a
 // copy.
 func refusal(c *comparer, x *expect) *decode.Rule {
-	if c.t.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src.op != x.op || x.src.matched > 0 {
-		return nil
-	}
-	d := c.specOf(x).Deviation(decode.OpenBC)
-	if d == nil || d.Only != decode.OnlyAllowed {
+	d := c.specOf(x).Deviation(c.t.sender)
+	if d == nil || d.Only != decode.OnlyAllowed || !x.copied() || x.src.matched > 0 {
 		return nil
 	}
 	if read := c.t.bodies.result(x.body); !read.Exact() {
