@@ -16,7 +16,6 @@ type Client struct {
 
 	openBC    bool   // it connected as OpenBC's clients do: with an 8-bit length
 	body      []byte // body of its connect
-	datagrams int    // number of datagrams from and to it
 	gone      bool
 	removed   bool  // the host removed it
 	cut       bool  // the capture truncated a datagram to it

@@ -40,7 +40,6 @@ type source struct {
 	broken  bool
 	foreign bool
 	madeUp  bool
-	excess  bool // the message is beyond the budget
 	shared  bool // another client has sent the same
 	kept    bool // something refers to it
 }
@@ -155,7 +154,6 @@ type comparer struct {
 	changes    int32                       // number of changes to the causes of messages
 	bound      bound                       // latest answer of the method bounds
 	blamed     map[blame]bool              // messages that a reported difference is about
-	unruled    bool                        // the capture did not show the limits of the game in time
 	ended      bool                        // all messages have come
 	sayers     map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 	passed     [2][]element                // buffers that lookAcross reuses
@@ -312,9 +310,6 @@ func (c *comparer) expected(by model, s *sent) {
 	x := expect{
 		to: s.to.client, by: by, src: src, typ: s.Type, op: s.op, body: body,
 		reliable: s.Reliable, priority: s.Priority, why: why,
-	}
-	if c.unruled && x.op == msg.OpMissionInit {
-		x.why = whyLate
 	}
 	x.replica = creates(c.specOf(&x)) && src.client == x.to
 	x.key = c.key(x.typ, x.reliable, x.priority, x.body)

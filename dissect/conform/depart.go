@@ -17,16 +17,12 @@ const whySpare = "a creation in another player's range took its place, unless th
 
 // depart records a departure of the model.
 func (c *comparer) depart(d relay.Departure) {
-	switch {
-	case c.src == nil:
-	case d.Guard == relay.GuardFlood:
-		c.src.excess = true
-	case len(c.departs) == maxDepartures:
+	if len(c.departs) == maxDepartures {
 		c.t.noted[result.LimitDepartures]++
-	default:
-		d.Body, d.Instead = bytes.Clone(d.Body), bytes.Clone(d.Instead)
-		c.departs = append(c.departs, d)
+		return
 	}
+	d.Body, d.Instead = bytes.Clone(d.Body), bytes.Clone(d.Instead)
+	c.departs = append(c.departs, d)
 }
 
 // departure returns the departure for a message that a model sent, or nil if
@@ -44,17 +40,8 @@ func (c *comparer) departure(m *sent) *relay.Departure {
 // send a message, or nil if there is none. It does not explain why one player
 // got a copy and another did not.
 func (x *expect) refused() *decode.Rule {
-	switch {
-	case x.changed != 0 || x.copied() && x.src.matched > 0:
+	if x.changed != 0 || x.copied() && x.src.matched > 0 {
 		return nil
-	case x.src.excess && x.copied() && !x.reliable:
-		return relay.Rules[relay.GuardFlood]
 	}
 	return x.rule
-}
-
-// deviates counts a message that did not come because of a rule.
-func (c *comparer) deviates(x *expect, rule *decode.Rule) {
-	c.rep.Row(x.typ, x.op).Explained++
-	c.deviantMissing(x, rule)
 }

@@ -63,18 +63,11 @@ func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
 
 // overdue judges a message that did not come.
 func (c *comparer) overdue(d *destination, x *expect) {
-	row := c.rep.Row(x.typ, x.op)
-	if x.by&c.judge == 0 {
-		// Only the other model sends it, and the captured host does not follow that
-		// model.
-		if x.by == stockModel && c.models == stockModel|dialectModel {
-			c.deviantMissing(x, c.deviationOf(x, "missing"))
-		}
+	if x.by == stockModel && c.models == stockModel|dialectModel { // the captured host does not follow that model
+		c.deviates(x, c.deviationOf(x, "missing"))
 		return
 	}
-	if x.by == stockModel && c.models == stockModel|dialectModel {
-		row.Explained++
-		c.deviantMissing(x, c.deviationOf(x, "missing"))
+	if x.by&c.judge == 0 {
 		return
 	}
 	if rule := x.refused(); rule != nil {
@@ -93,7 +86,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		}
 		return
 	}
-	if rule := refusal(c, x); rule != nil {
+	if rule := c.refusal(x); rule != nil {
 		c.deviates(x, rule)
 		return
 	}

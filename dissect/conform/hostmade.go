@@ -18,6 +18,7 @@ const (
 // madeWhy are the reasons why hosts send messages unasked, by opcode.
 var madeWhy = [256]string{
 	decode.MadeBySimulation: whySimulated,
+	decode.MadeByStock:      whySimulated,
 	decode.MadeByScores:     "scores are the host's",
 	decode.MadeByLeave:      whyLeave,
 	decode.MadeByOptions:    "the host changes an option",
@@ -32,17 +33,12 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 		why = c.controlMade(d, g)
 	case c.t.sender == decode.OpenBC && g.Op == msg.OpUnused04: // BootPlayer
 		why = whyKick
-	case c.unruled && g.Op == msg.OpMissionInit:
+	case c.t.late() && g.Op == msg.OpMissionInit:
 		why = whyLate
 	case made == decode.MadeByState:
 		why = c.stateMade(g)
-	case made != decode.MadeByStock:
+	case made != decode.MadeByStock || c.t.sender != decode.OpenBC || g.simulated():
 		why = madeWhy[made]
-	case c.t.sender == decode.OpenBC && !g.simulated():
-	case g.Op == msg.OpStateUpdate:
-		why = "ship updates are the host's simulation"
-	default:
-		why = whySimulated
 	}
 	if why != "" {
 		return why, true

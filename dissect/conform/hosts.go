@@ -86,21 +86,17 @@ func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 	return reports, h.passed
 }
 
-// How many datagrams may have the same wrong address: between two addresses,
-// and to or from one.
-const (
-	few      = 2
-	fewInAll = 8
-)
+// few is how many datagrams may have the same wrong address.
+const few = 8
 
 // apparent returns the hosts that only seem to exist, because the port is
 // damaged in a few datagrams of one direction. Another host with the same IP
-// address has more traffic.
+// address has traffic in both directions.
 func (h *Hosts) apparent() (list []*Replay) {
+	oneSided := func(r *Replay) bool { return r.t.fromHosts == 0 || r.t.fromClients == 0 }
 	for _, r := range h.order {
-		negligible := r.t.fromHosts+r.t.fromClients <= fewInAll && (r.t.fromHosts == 0 || r.t.fromClients == 0)
-		if negligible && !slices.ContainsFunc(r.t.all, func(c *Client) bool { return c.datagrams > few }) && slices.ContainsFunc(h.order, func(o *Replay) bool {
-			return o.t.host.Addr() == r.t.host.Addr() && o.t.fromHosts > few && o.t.fromClients > few
+		if oneSided(r) && r.t.fromHosts+r.t.fromClients <= few && slices.ContainsFunc(h.order, func(o *Replay) bool {
+			return o.t.host.Addr() == r.t.host.Addr() && !oneSided(o)
 		}) {
 			list = append(list, r)
 		}

@@ -142,7 +142,6 @@ func (r *Replay) begin() {
 	judge, models := r.choose()
 	r.rep.Game = g
 	r.cmp = newComparer(r.t, r.rep, judge, models)
-	r.cmp.unruled = !r.rules.mission
 	for i, like := range []decode.Dialect{decode.Stock, decode.OpenBC} {
 		m := model(1 << i)
 		if models&m == 0 {

@@ -109,7 +109,7 @@ func (c *comparer) absent(x *expect) bool {
 // refusal returns the rule by which an OpenBC host does not pass a message on
 // because of its state of the ship. It does not apply if any client received a
 // copy.
-func refusal(c *comparer, x *expect) *decode.Rule {
+func (c *comparer) refusal(x *expect) *decode.Rule {
 	d := c.specOf(x).Deviation(c.t.sender)
 	if d == nil || d.Only != decode.OnlyAllowed || !x.copied() || x.src.matched > 0 {
 		return nil

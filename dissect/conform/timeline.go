@@ -181,9 +181,6 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 		return
 	}
 	receipt := t.follow(r, c)
-	if r.Part == 0 {
-		c.datagrams++
-	}
 	if r.Dir == dissect.ToHost {
 		c.seen = t.now
 		t.fromClient(r, c, receipt)

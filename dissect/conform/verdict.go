@@ -30,10 +30,10 @@ func (c *comparer) missing(x *expect) {
 	c.differ(result.Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: text, What: what, ByRate: !x.reliable}, x.body, nil)
 }
 
-// deviantMissing records a message that did not come because of a rule.
-func (c *comparer) deviantMissing(x *expect, rule *decode.Rule) {
-	if x.alt != nil && x.alt.done {
-		return
+// deviates counts a message that did not come because of a rule.
+func (c *comparer) deviates(x *expect, rule *decode.Rule) {
+	if x.by&c.judge != 0 {
+		c.rep.Row(x.typ, x.op).Explained++
 	}
 	if x.copied() {
 		c.rep.Drop(x.typ, x.op, x.src.frame)
@@ -89,11 +89,9 @@ func (c *comparer) differ(d result.Difference, want, have []byte) {
 // differs counts a message that came in place of another one.
 func (c *comparer) differs(x *expect, g *got, byRate bool) {
 	detail, what := "", "sent otherwise"
-	switch {
-	case x.reliable != g.Reliable:
-		detail, what = fmt.Sprintf("reliable is %t, not %t", g.Reliable, x.reliable), "sent with another reliability"
-	case x.priority != g.Priority:
-		detail, what = fmt.Sprintf("priority is %t, not %t", g.Priority, x.priority), "sent with another priority"
+	if x.reliable != g.Reliable || x.priority != g.Priority {
+		detail = fmt.Sprintf("reliable is %t and priority %t, not %t and %t", g.Reliable, g.Priority, x.reliable, x.priority)
+		what = "sent with other flags"
 	}
 	c.buf = c.normal(c.buf[:0], x.typ, x.body)
 	want := bytes.Clone(c.buf)
