@@ -80,7 +80,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	}
 	if why := c.excused(d, x); why != "" {
 		if (why == whyHole || why == whyOpen || why == whyCrossed) && x.copied() && c.arrived(x.src) {
-			c.rates.unseen(c, x, why)
+			c.rates.doubt(&c.rates.unseen[x.op], x, why)
 		} else {
 			c.excuse(x, why)
 		}

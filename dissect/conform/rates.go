@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -21,29 +22,26 @@ const (
 )
 
 // A group is the unreliable messages with one opcode from one client to
-// another, or to no client if no copy came at all.
+// another.
 type group struct {
 	from, to *Client
-	op       uint8
-	extra    bool
+	op       decode.Opcode
 }
 
 // A tally counts the messages of a group.
 type tally struct {
 	group
-	all     int // expected messages, or inputs if the group has no receiver
-	missing int
-	list    []*expect
-	extras  []*got
+	all    int     // expected messages
+	lost   doubted // messages that did not come, although another client got a copy
+	nobody doubted // messages of which no client got a copy: they may have been lost before the host
+	extra  doubted // messages without a cause
 }
 
-// receivers returns the mean number of receivers of the missing messages.
-func (t *tally) receivers() int {
-	sources := map[*source]bool{}
-	for _, x := range t.list {
-		sources[x.src] = true
-	}
-	return max(len(t.list)/max(len(sources), 1), 1)
+// doubted are messages that are judged together.
+type doubted struct {
+	n       int // number of messages, of which some are in the lists
+	expects []*expect
+	gots    []*got
 }
 
 // rates has the tallies of a host.
@@ -52,9 +50,9 @@ type rates struct {
 	order  []*tally
 	kept   int
 	bytes  int
-	more   int            // number of messages beyond the limits
-	merged int            // number of messages counted in groups of other clients
-	open   [256][]*expect // numbered messages that did not come, by opcode
+	more   int          // number of messages beyond the limits
+	merged int          // number of messages counted in groups of other clients
+	unseen [256]doubted // numbered copies that did not come, but may have a number that the capture lacks, by opcode
 	lossy  bool
 	line   []measure.Loss // losses on the line to each client
 }
@@ -74,66 +72,40 @@ func (r *rates) tally(g group) *tally {
 }
 
 // expected counts an expected unreliable message.
-func (r *rates) expected(x *expect) {
-	r.tally(group{x.src.client, x.to, uint8(x.op), false}).all++
-}
+func (r *rates) expected(x *expect) { r.tally(group{x.src.client, x.to, x.op}).all++ }
+
+const (
+	whyUnreliable = "it is unreliable, and the line loses about as many"
+	whyNobody     = "it is not reliable, and no client got a copy: it may have been lost before the host"
+)
 
 // missed counts an unreliable message that did not come.
 func (r *rates) missed(x *expect) {
-	g := group{x.src.client, x.to, uint8(x.op), false}
-	if x.copied() && x.src.matched == 0 { // it may not have reached the host
-		r.tally(g).all--
-		g.to = nil
-	}
-	t := r.tally(g)
-	t.missing++
-	if r.keep(len(x.body)) {
-		t.list = append(t.list, x)
-	}
-}
-
-// unseen records a numbered copy that did not come, but may have a number that
-// the capture lacks.
-func (r *rates) unseen(c *comparer, x *expect, why string) {
-	if !r.keep(len(x.body)) {
-		c.excuse(x, why)
-		return
-	}
-	x.why = why
-	r.open[x.op] = append(r.open[x.op], x)
-}
-
-// settleUnseen judges the numbered copies that unseen recorded. It blames the
-// host only for an opcode of which the capture has no copy at all.
-func (c *comparer) settleUnseen(out float64) {
-	for op, list := range c.rates.open {
-		row := c.rep.Row(transport.Standard, decode.Opcode(op)) //nolint:gosec // an index below 256
-		never := row.Matched+row.Explained == 0 && !likely(len(list), len(list), out)
-		for _, x := range list {
-			c.blameOr(never, x, x.why)
-		}
-	}
-}
-
-// blameOr counts a message that did not come as missing, or excuses it.
-func (c *comparer) blameOr(missing bool, x *expect, why string) {
-	if missing {
-		c.missing(x)
+	t := r.tally(group{x.src.client, x.to, x.op})
+	if x.copied() && x.src.matched == 0 {
+		r.doubt(&t.nobody, x, whyNobody)
 	} else {
-		c.excuse(x, why)
+		r.doubt(&t.lost, x, whyUnreliable)
+	}
+}
+
+// doubt adds a message that did not come to those that are judged together.
+func (r *rates) doubt(all *doubted, x *expect, why string) {
+	x.why = why
+	if all.n++; r.keep(len(x.body)) {
+		all.expects = append(all.expects, x)
 	}
 }
 
 // extra counts an unreliable message without a cause.
 func (r *rates) extra(c *comparer, d *destination, g *got) {
-	t := r.tally(group{c.t.authorOf(g.Event), d.client, uint8(g.Op), true})
 	if c.returned(d, g) {
 		c.extra(d.client, g)
 		return
 	}
-	t.missing++
-	if r.keep(len(g.Body)) {
-		t.extras = append(t.extras, g)
+	t := r.tally(group{c.t.authorOf(g.Event), d.client, g.Op})
+	if t.extra.n++; r.keep(len(g.Body)) {
+		t.extra.gots = append(t.extra.gots, g)
 	}
 }
 
@@ -166,52 +138,47 @@ func likely(lost, n int, part float64) bool {
 	return measure.Trials{Of: n, Failed: lost}.Against(part) < sure
 }
 
-const (
-	whyUnreliable = "it is unreliable, and the line loses about as many"
-	whyNobody     = "it is not reliable, and no client got a copy: it may have been lost before the host"
-)
-
-// settleRates judges the unreliable messages.
+// settleRates judges the unreliable messages, and the numbered ones for which
+// the capture may lack the number. The host is blamed for the latter only if
+// the capture has no copy with that opcode at all.
 func (c *comparer) settleRates() {
 	out, in := c.rates.loses(dissect.FromHost), c.rates.loses(dissect.ToHost)
-	c.settleUnseen(out)
+	for op := range c.rates.unseen {
+		unseen, row := &c.rates.unseen[op], c.rep.Row(transport.Standard, decode.Opcode(op)) //nolint:gosec // an index below 256
+		c.settleShare(unseen, row.Matched+row.Explained > 0 || likely(unseen.n, unseen.n, out))
+	}
 	c.settleChanged(in * out)
-	inputs, all, missing := map[group]int{}, 0, 0
+	var expected [256]int // by opcode
+	all, lost := 0, 0
 	for _, t := range c.rates.order {
-		if !t.extra && t.to != nil {
-			inputs[group{from: t.from, op: t.op}] += t.all
-			if t.from != nil {
-				inputs[group{op: t.op}] += t.all
-			}
-			all, missing = all+t.all, missing+t.missing
-		}
+		expected[t.op] += t.all
+		all, lost = all+t.all-t.nobody.n, lost+t.lost.n
 	}
 	for _, t := range c.rates.order {
-		switch {
-		case t.extra:
-			n := inputs[group{from: t.from, op: t.op}]
-			if n == 0 {
-				n = inputs[group{op: t.op}]
-			}
-			sure := n == 0 && !c.rates.lossy && c.t.repeated == 0 || !likely(t.missing, n, max(in, out))
-			for _, g := range t.extras {
-				if sure {
-					c.extra(t.to, g)
-				} else {
-					c.incomparable(g, whyInput)
-				}
-			}
-		case t.to == nil:
-			each := t.receivers() // a message that was lost before the host is missing for all of them
-			lost := likely(t.missing/each, (inputs[group{from: t.from, op: t.op}]+t.missing)/each, in)
-			for _, x := range t.list {
-				c.blameOr(!lost, x, whyNobody)
-			}
-		default:
-			lost := likely(t.missing, t.all, max(out, measure.Trials{Of: all - t.all, Failed: missing - t.missing}.Most()))
-			for _, x := range t.list {
-				c.blameOr(!lost, x, whyUnreliable)
-			}
+		came := t.all - t.nobody.n
+		others := measure.Trials{Of: all - came, Failed: lost - t.lost.n}
+		c.settleShare(&t.lost, likely(t.lost.n, came, max(out, others.Most())))
+		c.settleShare(&t.nobody, likely(t.nobody.n, t.all, in))
+		lacking := c.rates.lossy || c.t.repeated > 0 || expected[t.op] > 0 // otherwise the capture lacks no message with the opcode
+		of := cmp.Or(t.all, expected[t.op])                                // the model may not know that the author is in the game
+		c.settleShare(&t.extra, lacking && likely(t.extra.n, of+t.extra.n, max(in, out)))
+	}
+}
+
+// settleShare judges messages. The network may explain all of them or none.
+func (c *comparer) settleShare(all *doubted, explained bool) {
+	for _, x := range all.expects {
+		if explained {
+			c.excuse(x, x.why)
+		} else {
+			c.missing(x)
+		}
+	}
+	for _, g := range all.gots {
+		if explained {
+			c.incomparable(g, whyInput)
+		} else {
+			c.extra(g.Client, g)
 		}
 	}
 }
@@ -220,8 +187,8 @@ func (c *comparer) settleRates() {
 type change struct {
 	x    *expect
 	g    *got
-	lack *tally // has x
-	more *tally // has g
+	lack *doubted // has x
+	more *doubted // has g
 }
 
 // settleChanged judges the unreliable messages that came with one other byte.
@@ -233,19 +200,21 @@ func (c *comparer) settleChanged(part float64) {
 	missed, all, taken := map[*Client][]change{}, 0, map[*expect]bool{}
 	for _, t := range c.rates.order {
 		all += t.all
-		for _, x := range t.list {
-			missed[x.to] = append(missed[x.to], change{x: x, lack: t})
+		for _, lack := range [...]*doubted{&t.lost, &t.nobody} {
+			for _, x := range lack.expects {
+				missed[x.to] = append(missed[x.to], change{x: x, lack: lack})
+			}
 		}
 	}
 	for _, t := range c.rates.order {
-		for _, g := range t.extras {
-			i := slices.IndexFunc(missed[t.to], func(m change) bool {
+		for _, g := range t.extra.gots {
+			i := slices.IndexFunc(missed[g.Client], func(m change) bool {
 				c.work.spend(1)
 				return !c.work.over() && !taken[m.x] && m.x.op == g.Op && m.x.src.frame <= g.Frame && nearly(m.x.body, g.Body)
 			})
 			if i >= 0 {
-				m := missed[t.to][i]
-				m.g, m.more, taken[m.x] = g, t, true
+				m := missed[g.Client][i]
+				m.g, m.more, taken[m.x] = g, &t.extra, true
 				list = append(list, m)
 			}
 		}
@@ -254,9 +223,9 @@ func (c *comparer) settleChanged(part float64) {
 		return
 	}
 	for _, m := range list {
-		m.lack.missing, m.more.missing = m.lack.missing-1, m.more.missing-1
-		m.lack.list = slices.DeleteFunc(m.lack.list, func(x *expect) bool { return x == m.x })
-		m.more.extras = slices.DeleteFunc(m.more.extras, func(g *got) bool { return g == m.g })
+		m.lack.n, m.more.n = m.lack.n-1, m.more.n-1
+		m.lack.expects = slices.DeleteFunc(m.lack.expects, func(x *expect) bool { return x == m.x })
+		m.more.gots = slices.DeleteFunc(m.more.gots, func(g *got) bool { return g == m.g })
 		c.differs(m.x, m.g, true)
 	}
 }
