@@ -62,7 +62,6 @@ type Replay struct {
 	waiting []*Event
 	load    load // size of the waiting events
 	rules   struct{ settings, mission bool }
-	told    int // frame with the last of the rules
 }
 
 // New returns a new replay.
@@ -72,6 +71,7 @@ func New(cfg Config) *Replay {
 	}
 	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, cfg.Catalog)}
 	r.t = newTimeline(cfg.Catalog, r.event)
+	r.limits(relay.MaxPlayers, msg.Unlimited, msg.Unlimited) // until a host tells them
 	r.t.shared, r.t.ordered = cfg.Shared, true
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
 	return r
@@ -85,17 +85,13 @@ func (r *Replay) learn(rec *dissect.Record) {
 	g, set := &r.cfg.Game, &r.cfg.Set
 	switch m := rec.Message.(type) {
 	case *msg.Settings:
-		if !r.rules.settings {
-			r.rules.settings = true
-			unless(set.Mission, &g.Mission, string(m.Mission))
-			unless(set.Collisions, &g.Collisions, m.Collisions)
-		}
+		r.rules.settings = true
+		unless(set.Mission, &g.Mission, string(m.Mission))
+		unless(set.Collisions, &g.Collisions, m.Collisions)
 	case *msg.MissionInit:
-		if !r.rules.mission {
-			r.rules.mission, r.told = true, rec.Datagram.Number
-			r.limits(int(m.PlayerLimit), m.TimeLimit, m.FragLimit)
-			unless(set.System, &g.System, m.System)
-		}
+		r.rules.mission = true
+		r.limits(int(m.PlayerLimit), m.TimeLimit, m.FragLimit)
+		unless(set.System, &g.System, m.System)
 	}
 }
 
@@ -122,8 +118,7 @@ func (r *Replay) event(e *Event) {
 	}
 	r.waiting = append(r.waiting, e.keep())
 	r.load.add(len(e.Body))
-	// The rest of the datagram may name players that appear nowhere else.
-	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
+	known := r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxAwaitingBytes))
 	if !known && full {
 		r.t.noted[result.LimitRules] = len(r.waiting)
@@ -135,9 +130,6 @@ func (r *Replay) event(e *Event) {
 
 // begin makes the models and plays the waiting events.
 func (r *Replay) begin() {
-	if !r.rules.mission {
-		r.limits(relay.MaxPlayers, msg.Unlimited, msg.Unlimited)
-	}
 	g := r.cfg.Game
 	judge, models := r.choose()
 	r.rep.Game = g
@@ -288,13 +280,13 @@ func (r *Replay) close(line []measure.Loss, lossy bool) *result.Report {
 	rep := r.rep
 	if !r.cfg.OnlyContent {
 		rep.Findings = r.t.findings(line)
-		for _, c := range r.t.all {
-			rep.Numbers = max(rep.Numbers, c.got[1].next)
-		}
 	}
 	rep.Host, rep.Dialect = r.t.host, r.t.sender
 	for _, c := range r.t.all {
 		rep.Clients = append(rep.Clients, &c.Player)
+		if !r.cfg.OnlyContent {
+			rep.Numbers = max(rep.Numbers, c.got[1].next)
+		}
 	}
 	rep.Finish()
 	r.count()

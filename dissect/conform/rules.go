@@ -64,7 +64,7 @@ func (c *comparer) actsOnArrival() bool { return c.t.sender == decode.OpenBC }
 // twice, and acted on it each time, also for players who came in between.
 func (c *comparer) twice(g *got) bool {
 	s := c.own(g)
-	return s != nil && s.receipt != nil && s.receipt.twice && (s.client != g.Client || c.t.bodies.specOf(g.Event).Relay != decode.RelayForward)
+	return s != nil && s.receipt != nil && s.receipt.twice
 }
 
 // actsAgain reports whether the host may have acted once more on a message that
