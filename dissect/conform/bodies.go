@@ -133,7 +133,7 @@ func (b *bodies) subject(dst, body []byte) []byte {
 	b.show(transport.Standard, body, decode.FieldFunc(func(f *decode.Field) {
 		switch {
 		case f.Kind == decode.KindObject, f.Kind == decode.KindEnum32, f.Who != decode.NoPlayer:
-			dst = binary.LittleEndian.AppendUint64(dst, f.Uint|uint64(f.Int))
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Whole()))
 		case f.Name == msg.ClockField:
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.Float))
 		}

@@ -93,5 +93,5 @@ func (c *Client) begin() {
 	for k := range c.sent {
 		c.sent[k].begun, c.got[k].begun = true, true
 	}
-	c.turns[1].begin(0)
+	c.turns[1].known = true
 }

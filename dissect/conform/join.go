@@ -37,11 +37,6 @@ func (t *timeline) admit(c *Client) {
 // those to which it has sent something recently. A host that runs on may also
 // have removed the old client without a message.
 func (t *timeline) renew(c *Client) {
-	for _, o := range t.order {
-		if o.leave != nil && o.given == c.given {
-			t.leaves(o.leave) // its id is free
-		}
-	}
 	var old *Client
 	var quiet []*Client
 	spoken := false
@@ -128,7 +123,6 @@ func (t *timeline) follow(r *dissect.Record, c *Client) *receipt {
 
 // speaks records who sends, and whether the host is silent.
 func (t *timeline) speaks(r *dissect.Record) {
-	at := t.now.time
 	if r.Dir == dissect.ToHost {
 		t.fromClients++
 		if c := t.clients[r.Datagram.Src]; r.Transport.Type != transport.Acknowledge && (c == nil || !c.gone) {
@@ -138,10 +132,15 @@ func (t *timeline) speaks(r *dissect.Record) {
 		return
 	}
 	t.fromHosts++
-	if t.asking > 1 && at.Sub(t.lastFromHost.time) > silent && t.fromHosts > 1 {
-		t.note("The host sent nothing for %.1f seconds after frame %d, although clients spoke.", t.now.since(t.lastFromHost).Seconds(), t.lastFromHost.frame)
-	}
+	t.silence()
 	t.lastFromHost, t.asking = t.now, 0
+}
+
+// silence notes that the host was silent, although clients spoke.
+func (t *timeline) silence() {
+	if t.lastFromHost.frame > 0 && t.asking > 1 && t.asked.time.Sub(t.lastFromHost.time) > silent {
+		t.note("The host sent nothing for %.1f seconds after frame %d, although clients spoke.", t.asked.since(t.lastFromHost).Seconds(), t.lastFromHost.frame)
+	}
 }
 
 // authorOf returns the client from which a copy comes: the receiver if its own

@@ -196,9 +196,7 @@ func (r *Replay) play(e *Event) {
 
 // output handles a message of the captured host.
 func (r *Replay) output(e *Event) {
-	if q, n := r.t.waits(e); q != nil && !r.cmp.awaits(e) {
-		r.t.skip(q, n) // its copy has come, so the host has acted on it
-	}
+	r.t.copied(e, r.cmp.awaits)
 	r.scores(e)
 	r.explode(e)
 	r.cmp.output(e)
@@ -331,9 +329,7 @@ func (r *Replay) silences() {
 	if n, most := t.clock.Jumps(); n > 0 {
 		t.note(plural.Form(n, "The capture's clock goes back %d {time|times}, by up to %.1f seconds: it was set, or several machines captured. The order of the frames decides then; times are guesses."), n, most.Seconds())
 	}
-	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.lastFromHost.time) > silent {
-		t.note("The host sent nothing after frame %d, although clients spoke for %.1f seconds: it or its network failed, or it had disconnected them.", t.lastFromHost.frame, t.asked.since(t.lastFromHost).Seconds())
-	}
+	t.silence()
 	for _, c := range t.all {
 		if c.after > 1 && !c.gone && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
 			t.note("The host acknowledged nothing from %v after frame %d: %d messages.", c, c.taken.frame, c.after)

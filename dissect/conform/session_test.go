@@ -321,7 +321,7 @@ func TestDeadHost(t *testing.T) {
 		s.chat("hello?")
 	}
 	s.run(20 * time.Second)
-	s.judge("The host sent nothing after frame")
+	s.judge("The host sent nothing for")
 }
 
 // TestLeave: a host is expected to announce a leave in the way of its dialect.

@@ -86,8 +86,6 @@ type timeline struct {
 	all     []*Client             // the first clients of the capture
 	dropped struct{ out, in int } // losses of clients that were dropped
 	count   int
-	viewer  decode.Viewer
-	catalog *decode.Catalog
 	bodies  *bodies
 
 	event        Event // event that is being emitted
@@ -126,7 +124,7 @@ func (t *timeline) note(format string, args ...any) {
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	t := &timeline{
-		emit: emit, catalog: catalog, bodies: newBodies(catalog),
+		emit: emit, bodies: newBodies(catalog),
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, budget: &budget{},
 		clock: packet.Clock{Leap: longestPause},
 	}
@@ -315,7 +313,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	if c.body == nil { // otherwise it is a retransmission
 		c.body, c.openBC = bytes.Clone(body), r.Transport.Short
 		t.follow(r, c)
-		c.turns[0].begin(r.Number + 1)
+		c.turns[0] = turns{known: true, next: r.Number + 1}
 	}
 }
 
@@ -503,15 +501,10 @@ func (t *timeline) acknowledged(r *dissect.Record, c *Client) {
 		return
 	}
 	h := &r.Transport
-	q := &c.turns[class(h)]
-	number, receipt := c.sent[class(h)].acknowledged(r)
-	if receipt != nil && !h.Fragment {
+	if receipt := c.sent[class(h)].acknowledged(r); receipt != nil && !h.Fragment {
 		c.shown = max(c.shown, receipt.frame)
 	}
-	if q.known {
-		q.got(number)
-		t.pass(q)
-	}
+	t.pass(c, class(h))
 	if c.leave != nil && c.leave.receipt.acknowledged() {
 		t.leaves(c.leave)
 	}
@@ -523,7 +516,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 	switch m := t.bodies.control(e.Type, e.Body).(type) {
 	case *transport.Accept:
 		c.Peer, c.given = m.ID, m.ID
-		t.part(m.ID) // the previous client with the id has left
+		t.hasLeft(m.ID) // otherwise its id were not free
 		t.admit(c)
 	case *transport.Identity:
 		t.admit(c)
@@ -532,7 +525,7 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 		}
 	case *transport.Goodbye:
 		t.hand(c, e)
-		t.toldOf(m.ID)
+		t.hasLeft(m.ID)
 		if m.ID != transport.HostPeer && m.ID != c.Peer && e.Time.Sub(t.pretended[m.ID]) > reliableWait {
 			t.endRemoved(m.ID)
 		}
@@ -586,7 +579,7 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 		}
 		return
 	}
-	r.Visit(&t.viewer, decode.FieldFunc(func(f *decode.Field) {
+	r.Visit(&t.bodies.viewer, decode.FieldFunc(func(f *decode.Field) {
 		if s, ok := wire.ObjectID(f.Uint).Slot(); ok && f.Kind == decode.KindObject && s < 16 {
 			e.Slots |= 1 << s
 		}
@@ -615,20 +608,10 @@ func (t *timeline) guessed(peer uint8) bool {
 
 // endRemoved ends the client that the host reports as gone.
 func (t *timeline) endRemoved(peer uint8) {
-	t.part(peer)
-	t.toldOf(peer)
+	t.hasLeft(peer)
 	if c := t.byPeer(peer); c != nil {
 		c.dismissed = t.now
 		t.end(c, PutOut)
-	}
-}
-
-// part records that a player without captured traffic has left, if one has the
-// id.
-func (t *timeline) part(peer uint8) {
-	if t.strangers[peer] {
-		delete(t.strangers, peer)
-		t.parted, t.partedAt = t.parted+1, t.now.time
 	}
 }
 

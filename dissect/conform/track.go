@@ -104,7 +104,7 @@ func (t *track) count(number int64, gap int, late bool) (before bool) {
 		return before
 	}
 	if last := t.of[uint8(t.next-1)]; last != nil && last.number == t.next-1 && last.partial { //nolint:gosec // the low byte
-		t.lost++
+		t.lost++ // the capture lacks some of its fragments
 	}
 	t.lost += min(gap, maxGap)
 	t.next = number + 1
@@ -112,23 +112,26 @@ func (t *track) count(number int64, gap int, late bool) (before bool) {
 }
 
 // acknowledged records an acknowledgement by the receiver, which may have 8
-// bits, and returns the number of its message. If that is above all that came,
-// the capture lacks a message. The receipt is nil if the message is not known.
-func (t *track) acknowledged(ack *dissect.Record) (number int64, r *receipt) {
+// bits, and returns its message. If that has not come, the capture lacks it.
+func (t *track) acknowledged(ack *dissect.Record) *receipt {
 	h := &ack.Transport
 	mask := uint16(math.MaxUint16)
 	if h.Seq < eightBits && !t.wide {
 		mask = math.MaxUint8
 	}
-	number = t.next + maxAhead // the highest that it can be
+	number := t.next + maxAhead // the highest that it can be
 	number -= int64((uint16(number) - h.Seq) & mask)
-	if t.begun {
-		t.proven = max(t.proven, number+1)
+	if !t.begun {
+		return nil
 	}
-	r = t.of[uint8(number)] //nolint:gosec // the low byte
-	switch {
-	case r == nil || r.number != number:
-		return number, nil
+	t.proven = max(t.proven, number+1)
+	at := &t.of[uint8(number)] //nolint:gosec // the low byte
+	switch r := *at; {
+	case r == nil || r.number < number:
+		*at = &receipt{number: number, acked: ack.Datagram.Number}
+		return nil
+	case r.number > number:
+		return nil
 	case h.Fragment:
 		r.got |= 1 << (h.Index % 64)
 	case r.acked > r.last:
@@ -138,7 +141,14 @@ func (t *track) acknowledged(ack *dissect.Record) (number int64, r *receipt) {
 		_, of := t.counts(r)
 		of.Of++
 	}
-	return number, r
+	return *at
+}
+
+// received reports whether the message with a number is in the capture, or the
+// receiver has acknowledged it or one of its fragments.
+func (t *track) received(number int64) bool {
+	r := t.of[uint8(number)] //nolint:gosec // the low byte
+	return r != nil && r.number == number && (!r.partial || r.got > 0)
 }
 
 // lacking reports whether the capture lacks any message.

@@ -20,8 +20,7 @@ func (t *track) says(number int64, gap int, late bool, frame int) *receipt {
 
 // confirms takes an acknowledgement.
 func (t *track) confirms(seq uint16, frame int) *receipt {
-	_, r := t.acknowledged(&dissect.Record{Datagram: &dissect.Datagram{Number: frame}, Transport: transport.Header{Seq: seq}})
-	return r
+	return t.acknowledged(&dissect.Record{Datagram: &dissect.Datagram{Number: frame}, Transport: transport.Header{Seq: seq}})
 }
 
 // TestHoles: which numbers are missing.

@@ -16,24 +16,15 @@ import (
 // no longer waits. A leave takes effect when the host acknowledges it, or tells
 // others. A public host first makes sure that the player has left.
 
-const maxTurns = 64 // maximum number of tracked numbers, beginning with the next
+// maxTurns is for how many numbers a message waits. If one before them does not
+// come, the capture lacks it.
+const maxTurns = 64
 
 // turns are a client's messages of one class that wait for their turn.
 type turns struct {
 	known bool
 	next  int64    // number of the message on which the host acts next
-	there uint64   // bit i is set once the host has certainly received number next+i
 	held  []*Event // messages that wait, in the order of their numbers
-}
-
-// begin sets the number that comes next.
-func (q *turns) begin(number int64) { *q = turns{known: true, next: number} }
-
-// got records that the host has received a message, if its number is tracked.
-func (q *turns) got(number int64) {
-	if ahead := number - q.next; ahead >= 0 && ahead < maxTurns {
-		q.there |= 1 << ahead
-	}
 }
 
 // turn handles a message of a client. It acts on it, or keeps it until its
@@ -47,28 +38,25 @@ func (t *timeline) turn(c *Client, r *dissect.Record, e *Event) {
 		return
 	}
 	q := &c.turns[class(h)]
-	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns { // the order does not matter, or one of the first is lost for good
+	if !t.inOrder() || !q.known || r.Number >= q.next+maxTurns {
 		t.release(q, lastNumber)
-		q.begin(r.Number)
+		q.known, q.next = true, r.Number
 	}
-	first := r.Number <= q.next // no earlier message is missing
-	q.got(r.Number)
-	if first && e != nil {
+	if e != nil && r.Number <= q.next { // no earlier message is missing
 		t.act(e)
 	} else if e != nil {
 		i, _ := slices.BinarySearchFunc(q.held, r.Number, func(o *Event, n int64) int { return int(o.Number - n) })
 		kept := *e
 		q.held = slices.Insert(q.held, i, &kept)
 	}
-	t.pass(q)
+	t.pass(c, class(h))
 }
 
-// pass acts on the messages whose turn has come.
-func (t *timeline) pass(q *turns) {
-	for q.there&1 != 0 {
-		q.there >>= 1
-		q.next++
-		t.release(q, q.next)
+// pass acts on the messages whose turn has come, since the host has certainly
+// received those before them.
+func (t *timeline) pass(c *Client, class int) {
+	for q := &c.turns[class]; c.sent[class].received(q.next); q.next++ {
+		t.release(q, q.next+1)
 	}
 }
 
@@ -80,16 +68,6 @@ func (t *timeline) release(q *turns, number int64) {
 		e.Time = t.now.time
 		t.act(e)
 	}
-}
-
-// skip ends the wait of a message and of the messages before it.
-func (t *timeline) skip(q *turns, number int64) {
-	q.got(number)
-	for q.next < number {
-		q.there |= 1
-		t.pass(q)
-	}
-	t.pass(q)
 }
 
 // act acts on a message of a client at the time when the host does.
@@ -113,25 +91,31 @@ func (t *timeline) act(e *Event) {
 // order of their numbers.
 func (t *timeline) inOrder() bool { return t.ordered && t.sender != decode.OpenBC }
 
-// toldOf records the host's notice that a player has left, so the host has
-// acted on the leave.
-func (t *timeline) toldOf(peer uint8) {
+// hasLeft records that the host has acted on the leave of the player with an id,
+// who may have no captured traffic.
+func (t *timeline) hasLeft(peer uint8) {
 	for _, c := range t.order {
 		if c.leave != nil && (c.Peer == peer || t.leaver(c.leave) == peer) {
 			t.leaves(c.leave)
 		}
 	}
+	if t.strangers[peer] {
+		delete(t.strangers, peer)
+		t.parted, t.partedAt = t.parted+1, t.now.time
+	}
 }
 
-// waits returns the turns and the number of the waiting message that a message
-// of the host seems to copy. It returns nil if no waiting message fits.
-func (t *timeline) waits(e *Event) (q *turns, number int64) {
+// copied ends the wait of a message that a message of the host copies, and of
+// the messages before it. The argument expected reports whether the host's
+// message has another cause.
+func (t *timeline) copied(e *Event, expected func(*Event) bool) {
 	for _, c := range t.order {
-		for _, o := range c.turns[1].held {
-			if o.Op == e.Op && bytes.Equal(o.Body, e.Body) {
-				return &c.turns[1], o.Number
-			}
+		q := &c.turns[1]
+		i := slices.IndexFunc(q.held, func(o *Event) bool { return o.Op == e.Op && bytes.Equal(o.Body, e.Body) })
+		if i >= 0 && !expected(e) {
+			q.next = q.held[i].Number
+			t.pass(c, 1)
+			return
 		}
 	}
-	return nil, 0
 }
