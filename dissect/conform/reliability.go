@@ -1,12 +1,9 @@
 package conform
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -34,10 +31,9 @@ func (t *timeline) findings(line []measure.Loss) (list []result.Finding) {
 	}
 	for _, c := range t.all {
 		if t.dismissedWhileActive(c) && !slices.ContainsFunc(list, func(f result.Finding) bool { return slices.Contains(f.Players, &c.Player) }) {
-			list = append(list, result.Finding{
-				Kind: "given-up", Frame: c.dismissed.frame, Number: -1, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},
-				Text: fmt.Sprintf("The host tells others that %v has gone, who has not, and has acknowledged all that the host sent again.", c),
-			})
+			f := result.Finding{Kind: result.GivenUp, Number: -1}
+			f.Add(&c.Player, c.dismissed.frame, 1, 1)
+			list = append(list, f)
 		}
 	}
 	return append(list, t.neverRepeated()...)
@@ -63,7 +59,7 @@ func (t *timeline) dismissedWhileActive(c *Client) bool {
 // the acknowledgement was lost.
 func (t *timeline) ignoredAcks(span int, losses []measure.Loss) (f result.Finding, found bool) {
 	f = result.Finding{Kind: result.IgnoredAcks, Number: math.MaxInt64}
-	most, players, weight, worst := int32(0), 0, 0.0, 0.0
+	players, weight := 0, 0.0
 	for _, c := range t.all {
 		var line measure.Trials // transmissions that may not have reached the host
 		for _, l := range losses {
@@ -83,56 +79,31 @@ func (t *timeline) ignoredAcks(span int, losses []measure.Loss) (f result.Findin
 		if by < adding {
 			continue
 		}
-		f.Players = append(f.Players, &c.Player)
-		f.Messages, f.Count = f.Messages+y.all, f.Count+y.first.Failed+y.more.Failed
-		f.Number, most, worst = min(f.Number, y.number), max(most, y.most), max(worst, line.Most())
-		if f.Frame == 0 || y.frame < f.Frame {
-			f.Frame = y.frame
-		}
+		f.Add(&c.Player, y.frame, y.all, y.first.Failed+y.more.Failed)
+		f.Number, f.Most, f.Loss = min(f.Number, y.number), max(f.Most, int(y.most)), max(f.Loss, line.Most())
 	}
 	if weight -= float64(players); weight < sure || len(f.Players) == 0 {
 		return f, false
 	}
 	f.Chance = -weight * math.Log10E
-	from := ""
 	if span > 0 {
-		f.From = spans[span-1]
-		from = fmt.Sprintf(" from number %d on", f.From)
-		if span == 1 {
-			from += ", as if it compared a longer count with acknowledgements of 8 bits"
-		}
+		f.From, f.Short = spans[span-1], span == 1
 	}
-	f.Text = fmt.Sprintf("The host sends messages again, up to %s, although it got their acknowledgements,%s: %d of %s (%s). The line loses at most %.0f %%; the chance that it does this is 1 : 10^%.0f.",
-		plural.Count(int(most), "time"), from, f.Messages, plural.Count(len(f.Players), "player"), whoAll(f.Players), 100*worst, -f.Chance)
 	return f, true
-}
-
-// whoAll returns a list of clients in words.
-func whoAll(list []*result.Player) string {
-	var all []string
-	for _, p := range list {
-		all = append(all, p.String())
-	}
-	return strings.Join(all, ", ")
 }
 
 // givenUp returns which players, whose acknowledgements the host ignores, it
 // removes. It tells others that they have left, or sends them no keepalives any
 // more although they still send.
 func (t *timeline) givenUp(players []*result.Player) result.Finding {
-	f := result.Finding{Kind: "given-up", Number: -1}
+	f := result.Finding{Kind: result.GivenUp, Number: -1}
 	for _, c := range t.all {
 		told := c.dismissed.frame > 0 && (c.seen.frame > c.dismissed.frame || !t.lossy())
 		silent := c.after > 0 && t.lastFromHost.since(c.lastFromHost) > arq.KeepaliveAfter
-		if !slices.Contains(players, &c.Player) || !told && !silent {
-			continue
-		}
-		f.Players, f.Count, f.Messages = append(f.Players, &c.Player), f.Count+1, f.Messages+1
-		if f.Frame == 0 || c.lastFromHost.frame < f.Frame {
-			f.Frame = c.lastFromHost.frame
+		if slices.Contains(players, &c.Player) && (told || silent) {
+			f.Add(&c.Player, c.lastFromHost.frame, 1, 1)
 		}
 	}
-	f.Text = fmt.Sprintf("The host removes %s (%s) because of the acknowledgements that it ignores.", plural.Count(len(f.Players), "player"), whoAll(f.Players))
 	return f
 }
 
@@ -148,10 +119,9 @@ func (t *timeline) neverRepeated() (list []result.Finding) {
 		}
 		waited := min(c.lastFromHost.time.Sub(last.at), c.seen.time.Sub(last.at))
 		if last.again == 0 && !last.acknowledged() && waited > arq.AllWaits {
-			list = append(list, result.Finding{
-				Kind: "never-repeated", Frame: last.frame, Number: last.number, Messages: 1, Count: 1, Players: []*result.Player{&c.Player},
-				Text: fmt.Sprintf("The join of %v stops, since the host never sends message %d again, which was not acknowledged.", c, last.number),
-			})
+			f := result.Finding{Kind: result.NeverRepeated, Number: last.number}
+			f.Add(&c.Player, last.frame, 1, 1)
+			list = append(list, f)
 		}
 	}
 	return list

@@ -23,9 +23,6 @@ type Baseline struct {
 
 const baselineVersion = 1
 
-// IgnoredAcks is the kind of the finding that the host ignores acknowledgements.
-const IgnoredAcks = "ignored-acks"
-
 // fromNumber is the end of the name of a finding that is only about high
 // numbers.
 const fromNumber = " from number %d"

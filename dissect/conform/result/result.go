@@ -67,20 +67,6 @@ type Player struct {
 // network, escaped.
 func (p *Player) String() string { return cmp.Or(p.Name.Raw(), p.Addr.String()) }
 
-// A Finding is a fault of the host other than in the contents of its messages.
-type Finding struct {
-	Kind     string    `json:"kind"`               // ignored-acks, given-up, never-repeated
-	Frame    int       `json:"frame"`              // frame of the first case
-	Number   int64     `json:"number"`             // number of the first message, or -1 if it has none
-	Messages int       `json:"messages"`           // messages that it happened to
-	Count    int       `json:"count"`              // how often it happened
-	Players  []*Player `json:"players"`            // players that it happened to
-	Chance   float64   `json:"chance_log10"`       // logarithm of the probability that the line is the reason, and not the host. 0 if probability does not matter.
-	Text     string    `json:"text"`               // text for people, which may contain names from the network
-	Accepted bool      `json:"accepted,omitempty"` // accepted by a baseline
-	From     int64     // number from which on it happens
-}
-
 // A Row counts the messages of one opcode, or of one transport type.
 type Row struct {
 	Type    transport.Type
@@ -328,6 +314,9 @@ func (r *Report) Finish() {
 		if _, control := d.Control(); !control {
 			d.Name = r.Row(d.Type, d.Opcode).Name
 		}
+	}
+	for i := range r.Findings {
+		r.Findings[i].Text = r.Findings[i].describe()
 	}
 	r.findCauses()
 	r.settleLedger()
