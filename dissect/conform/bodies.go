@@ -62,14 +62,8 @@ func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
 	}
 	var blank []string
 	for _, f := range spec.HostFields {
-		switch f.From {
-		case decode.HostClock, decode.HostIDs, decode.HostLine:
+		if f.From != decode.GivenID && (f.From != decode.GivenSlot || !slots) { // ids are those of the captured host
 			blank = append(blank, f.Name)
-		case decode.GivenSlot:
-			if !slots {
-				blank = append(blank, f.Name)
-			}
-		case decode.GivenID: // replaced by the captured host's value
 		}
 	}
 	out, err := decode.AppendBlank(slices.Clip(dst), res.Spec, res.Message, res.Dialect, blank)

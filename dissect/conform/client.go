@@ -14,20 +14,17 @@ type Client struct {
 	result.Player
 	Joining bool // the model adopted it before it was in the game
 
-	openBC    bool   // it connected as OpenBC's clients do: with an 8-bit length
-	body      []byte // body of its connect
-	gone      bool
-	removed   bool  // the host removed it
-	cut       bool  // the capture truncated a datagram to it
-	admitted  bool  // the host has admitted the client
-	given     uint8 // id in the host's accept
-	spoke     bool  // the client has used that id
-	playing   bool  // it counts as in the game: it is ready, or was adopted
-	asked     int   // number of ChecksumRequests to it
-	settled   bool  // it received its Settings
-	settledAt int   // frame of its Settings
-	answered  int   // number of answered rounds of checksums, in order
-	readied   bool  // its next ClientReady was already made up
+	openBC   bool   // it connected as OpenBC's clients do: with an 8-bit length
+	body     []byte // body of its connect
+	gone     bool
+	cut      bool  // the capture truncated a datagram to it
+	admitted bool  // the host has admitted the client
+	given    uint8 // id in the host's accept
+	spoke    bool  // the client has used that id
+	playing  bool  // it counts as in the game: it is ready, or was adopted
+	settled  int   // frame of its Settings, 0 before that
+	answered int   // number of answered rounds of checksums, in order
+	readied  bool  // its next ClientReady was already made up
 
 	sent      [2]track // its numbered messages, by class
 	got       [2]track // the host's numbered messages to it
@@ -80,8 +77,14 @@ func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.shown > c.F
 // isReady reports whether the client has entered the game with a ClientReady.
 func (c *Client) isReady() bool { return c.entry != nil && c.entry.kind == Input }
 
+// spokeSince reports whether the client has sent messages long after the host's
+// last sign, at least two of which the host has not acknowledged.
+func (c *Client) spokeSince(sign moment) bool {
+	return c.after > 1 && c.spoken.time.Sub(sign.time) > silent
+}
+
 // letIn reports whether the capture shows that the client came into the game.
-func (c *Client) letIn() bool { return c.settled || c.playing }
+func (c *Client) letIn() bool { return c.settled > 0 || c.playing }
 
 // guessed reports whether the capture has the client's connect but lacks the id
 // that the host gave it.

@@ -118,7 +118,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyForeign
 	case s == s.client.entry && x.copied() && c.actsOnArrival():
 		return whyCrossed // all look alike
-	case x.copied() && s.client != d.client && (!d.client.letIn() || s.frame < d.client.settledAt):
+	case x.copied() && s.client != d.client && (!d.client.letIn() || s.frame < d.client.settled):
 		return whyNotLetIn
 	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client):
 		return whyCrossed
@@ -639,12 +639,12 @@ func (s *source) uncertain() bool {
 // The host may then have admitted them in another order.
 func (c *comparer) crowded(cl *Client) bool {
 	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
-		came := o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
+		came := o.First < cl.settled && (o.settled == 0 || cl.First < o.settled)
 		ended := o.ended.frame
 		if o.to != nil && len(o.to.line[1]) > 0 { // the host acted on the leave only after this
 			ended = max(ended, int(o.to.line[1][len(o.to.line[1])-1].frame))
 		}
-		left := o.gone && max(o.quit, o.First) < cl.settledAt && cl.First < ended
+		left := o.gone && max(o.quit, o.First) < cl.settled && cl.First < ended
 		return o != cl && (came || left)
 	})
 }

@@ -48,7 +48,7 @@ func (t *timeline) renew(c *Client) {
 		case t.now.time.Sub(o.lastFromHost.time) < silent:
 			spoken = true
 		default:
-			if quiet = append(quiet, o); o.after > 1 && o.spoken.time.Sub(o.lastFromHost.time) > silent {
+			if quiet = append(quiet, o); o.spokeSince(o.lastFromHost) {
 				old = cmp.Or(old, o)
 			}
 		}
@@ -62,9 +62,9 @@ func (t *timeline) renew(c *Client) {
 	t.note("A new run of the host begins at frame %d, or it had dropped %v without a message.", t.now.frame, old)
 }
 
-// settled makes up the answers to the checksums that the capture lacks, since a
+// answers makes up the answers to the checksums that the capture lacks, since a
 // host that lets a client in has all of them.
-func (t *timeline) settled(c *Client) {
+func (t *timeline) answers(c *Client) {
 	for ; c.answered < len(rounds) && !c.Adopted; c.answered++ {
 		t.makeUp(c, t.bodies.write(msg.OpChecksumResponse, emptyAnswer(rounds[c.answered])))
 	}
@@ -73,20 +73,16 @@ func (t *timeline) settled(c *Client) {
 // makeUp emits a message of a client that the capture lacks.
 func (t *timeline) makeUp(c *Client, body []byte) {
 	t.noted[result.NoteMadeUp]++
-	e := &Event{
-		Kind: Input, Time: t.now.time, Frame: t.now.frame, Client: c, Type: transport.Standard, Reliable: true, Body: body, Number: -1, MadeUp: true,
-	}
-	if len(body) > 0 {
-		e.Op = decode.Opcode(body[0])
-		t.hand(c, e)
-	}
+	t.hand(c, &Event{
+		Kind: Input, Time: t.now.time, Frame: t.now.frame, Client: c, Type: transport.Standard, Op: decode.Opcode(body[0]), Reliable: true, Body: body, Number: -1, MadeUp: true,
+	})
 }
 
 // prove uses a message of the host as proof that the host received the client's
 // messages that it answers.
 func (t *timeline) prove(e *Event) {
 	if step := t.bodies.specOf(e).Step; step == decode.StepLoad {
-		t.settled(e.Client)
+		t.answers(e.Client)
 	} else if step == decode.StepEnter {
 		t.plays(e.Client)
 	}
@@ -95,7 +91,7 @@ func (t *timeline) prove(e *Event) {
 // plays makes up what the capture lacks of the join of a client that is in the
 // game.
 func (t *timeline) plays(c *Client) {
-	if t.settled(c); !c.playing {
+	if t.answers(c); !c.playing {
 		c.playing, c.readied = true, true
 		t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 	}
@@ -111,35 +107,29 @@ func (t *timeline) follow(r *dissect.Record, c *Client) *receipt {
 		return nil
 	case r.Dir == dissect.FromHost:
 		return c.got[class(h)].take(r, t.now, c.shown)
-	case !r.Repeat:
-		c.spoken = t.now
-		c.after++
 	}
-	if c.gone {
+	if c.spoken, c.after = t.now, c.after+1; c.gone {
 		return nil
 	}
 	return c.sent[class(h)].take(r, t.now, 0)
 }
 
-// speaks records who sends, and whether the host is silent.
+// speaks records who sends, and whether the host was silent.
 func (t *timeline) speaks(r *dissect.Record) {
 	if r.Dir == dissect.ToHost {
 		t.fromClients++
-		if c := t.clients[r.Datagram.Src]; r.Transport.Type != transport.Acknowledge && (c == nil || !c.gone) {
-			t.asking++
-			t.asked = t.now
-		}
 		return
 	}
 	t.fromHosts++
 	t.silence()
-	t.lastFromHost, t.asking = t.now, 0
+	t.lastFromHost = t.now
 }
 
 // silence notes that the host was silent, although clients spoke.
 func (t *timeline) silence() {
-	if t.lastFromHost.frame > 0 && t.asking > 1 && t.asked.time.Sub(t.lastFromHost.time) > silent {
-		t.note("The host sent nothing for %.1f seconds after frame %d, although clients spoke.", t.asked.since(t.lastFromHost).Seconds(), t.lastFromHost.frame)
+	spoke := func(c *Client) bool { return !c.gone && c.spokeSince(t.lastFromHost) }
+	if t.lastFromHost.frame > 0 && t.now.time.Sub(t.lastFromHost.time) > silent && slices.ContainsFunc(t.order, spoke) {
+		t.note("The host sent nothing for %.1f seconds after frame %d, although clients spoke.", t.now.since(t.lastFromHost).Seconds(), t.lastFromHost.frame)
 	}
 }
 

@@ -99,19 +99,15 @@ func (p *player) event(e *Event) {
 			p.hand(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
 		}
 		return
-	case e.Kind == Left:
+	default: // it has left
 		id, addr := n.id, n.claimed()
 		if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
 			if addr = m.Addr; m.ID != e.Client.Peer {
 				id = transport.UnassignedPeer // the message is from another client
 			}
 		}
+		p.mute = e.Kind == PutOut
 		p.hand(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: id, Addr: addr})})
-		p.close(n)
-	case e.Kind == PutOut:
-		p.mute = true
-		p.host.Kick(p.now, n.id, transport.BootTimedOut)
-		p.flush()
 		p.mute = false
 		p.close(n)
 	}

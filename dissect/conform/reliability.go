@@ -114,7 +114,7 @@ func (t *timeline) givenUp(players []*result.Player) result.Finding {
 func (t *timeline) neverRepeated() (list []result.Finding) {
 	for _, c := range t.all {
 		last, accept := c.got[1].of[uint8(c.got[1].next-1)], c.got[0].of[0] //nolint:gosec // the low byte
-		if c.Adopted || c.settled || c.playing || last == nil || !c.spoke && accept != nil && accept.again > 0 {
+		if c.Adopted || c.letIn() || last == nil || !c.spoke && accept != nil && accept.again > 0 {
 			continue
 		}
 		waited := min(c.lastFromHost.time.Sub(last.at), c.seen.time.Sub(last.at))

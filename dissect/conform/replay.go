@@ -307,7 +307,7 @@ func (r *Replay) count() {
 	}
 	for _, c := range t.all {
 		switch {
-		case c.admitted && (c.asked > 0 || !c.removed):
+		case c.admitted && (c.letIn() || c.exit == nil || c.exit.kind != PutOut):
 		case c.Adopted:
 			n[result.NoteUnknown]++
 		default:
@@ -331,7 +331,7 @@ func (r *Replay) silences() {
 	}
 	t.silence()
 	for _, c := range t.all {
-		if c.after > 1 && !c.gone && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
+		if !c.gone && c.taken.frame > 0 && c.spokeSince(c.taken) {
 			t.note("The host acknowledged nothing from %v after frame %d: %d messages.", c, c.taken.frame, c.after)
 		}
 	}

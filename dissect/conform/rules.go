@@ -94,7 +94,7 @@ func (c *comparer) absent(x *expect) bool {
 	if !ok {
 		return false
 	}
-	told := max(x.src.frame, x.to.settledAt)
+	told := max(x.src.frame, x.to.settled)
 	slot, known := ship.id.Slot()
 	own := c.inputs.find(x.key)
 	return own != nil && own.uncertain() || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {

@@ -85,7 +85,6 @@ type timeline struct {
 	order   []*Client             // the values of clients, in the order of arrival
 	all     []*Client             // the first clients of the capture
 	dropped struct{ out, in int } // losses of clients that were dropped
-	count   int
 	bodies  *bodies
 
 	event        Event // event that is being emitted
@@ -102,8 +101,6 @@ type timeline struct {
 	fromHosts    int
 	repeated     int      // retransmissions of clients
 	lastFromHost moment   // last datagram of the host
-	asking       int      // datagrams of clients after lastFromHost, except acknowledgements
-	asked        moment   // when the last of these datagrams came
 	notes        []string // notes for the report
 	noted        result.Noted
 	budget       *budget
@@ -225,10 +222,9 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	}
 	c.Adopted = true
 	c.Peer, c.Name = r.ClientID, r.Client
-	c.Joining = r.Transport.Type == transport.Connect || r.Transport.Fragment // it may be an answer to the checksums
-	if op, game := r.Opcode(); game {
-		c.Joining = t.bodies.spec(r.Transport.Type, op).Step != decode.StepNone
-	}
+	op, whole := r.Opcode()
+	step := t.bodies.spec(r.Transport.Type, op).Step
+	c.Joining = whole && step != decode.StepNone || !whole && r.Transport.Fragment // it may be a part of an answer to the checksums
 	c.playing = !c.Joining
 	if r.Dir == dissect.FromHost || t.fromHosts == 0 { // otherwise the host may not know the address
 		t.admit(c)
@@ -281,7 +277,6 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 		t.order = slices.Delete(t.order, i, i+1)
 	}
 	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}}
-	t.count++
 	t.clients[addr] = c
 	t.order = append(t.order, c)
 	if len(t.all) < maxClients {
@@ -325,7 +320,6 @@ func (t *timeline) end(c *Client, how Kind) {
 	c.gone, c.ended = true, t.now
 	c.turns, c.leave = [2]turns{}, nil
 	c.quit = cmp.Or(c.quit, t.now.frame)
-	c.removed = how == PutOut
 	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
 	}
@@ -429,7 +423,7 @@ func (t *timeline) input(e *Event) {
 			c.readied = false
 			return // the capture shows the message too late: it was already made up
 		}
-		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
+		c.playing = c.letIn() || c.Adopted || c.answered == len(rounds)
 	case c.Adopted || c.sent[1].lacking() || c.got[1].lacking():
 		t.plays(c)
 	}
@@ -447,10 +441,9 @@ func (t *timeline) leaver(e *Event) uint8 {
 // leaves emits that a client leaves.
 func (t *timeline) leaves(e *Event) {
 	c := e.Client
-	id := t.leaver(e)
 	t.end(c, Left)
 	e.Time = t.now.time
-	if id != c.Peer {
+	if id := t.leaver(e); id != c.Peer {
 		t.pretended[id] = e.Time
 	}
 	t.hand(c, e)
@@ -562,10 +555,8 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 	switch e.Op {
 	case msg.OpSettings:
 		if m, ok := r.Message.(*msg.Settings); ok && r.Err == nil {
-			c.Slot, c.settled, c.settledAt = int(m.Slot), true, t.now.frame
+			c.Slot, c.settled = int(m.Slot), t.now.frame
 		}
-	case msg.OpChecksumRequest:
-		c.asked++
 	case msg.OpPlayerAnnounce:
 		if code, peer, ok := t.announced(e); ok && code != event.CodeDeletePlayer {
 			t.meet(peer)
