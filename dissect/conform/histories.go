@@ -560,7 +560,7 @@ func (c *comparer) related(x *expect, g *got) bool {
 	case x.src.kind == Left && x.typ == transport.Standard:
 		return false
 	case x.replica:
-		return c.sameObject(x.body, g.Body)
+		return c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 	case x.typ != transport.Standard:
 		return alike(x.body, g.Body) && byteAt(x.body, 0) == byteAt(g.Body, 0) // it names the same player
 	case !x.copied(): // the host's answer
@@ -568,7 +568,7 @@ func (c *comparer) related(x *expect, g *got) bool {
 	case !x.reliable:
 		return nearly(x.body, g.Body) && c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 	}
-	return alike(x.body, g.Body) || c.sameLine(x.body, g.Body)
+	return alike(x.body, g.Body)
 }
 
 // replaced judges a message that came in place of another one. The two may be

@@ -7,13 +7,11 @@ import (
 	"net/netip"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
 
 // excuse counts a message that is not required.
 func (c *comparer) excuse(x *expect, why string) {
-	c.rep.Row(x.typ, x.op).Excused++
 	c.rep.Excuse(why, x.typ, x.op, x.src.frame)
 }
 
@@ -44,7 +42,6 @@ func (c *comparer) deviates(x *expect, rule *decode.Rule) {
 // incomparable counts a message of the host that cannot be compared.
 func (c *comparer) incomparable(g *got, why string) {
 	c.simulate(g)
-	c.rep.Row(g.Type, g.Op).NotComparable++
 	c.rep.Incomparable(why, g.Type, g.Op, g.Frame)
 }
 
@@ -96,22 +93,16 @@ func (c *comparer) differs(x *expect, g *got, byRate bool) {
 	c.buf = c.normal(c.buf[:0], x.typ, x.body)
 	want := bytes.Clone(c.buf)
 	c.buf = c.normal(c.buf[:0], g.Type, g.Body)
-	if at, w, h, differs := firstDifference(want, c.buf); differs {
-		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, h, w, x.src.frame)
+	at := 0
+	for at < min(len(want), len(c.buf)) && want[at] == c.buf[at] {
+		at++
+	}
+	if at < max(len(want), len(c.buf)) {
+		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, byteAt(c.buf, at), byteAt(want, at), x.src.frame)
 		what = fmt.Sprintf("changed, first in byte %d", at)
 	}
 	c.blamed[blame{x.to.Addr, x.src.frame, x.op}] = true
 	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what, ByRate: byRate}, x.body, g.Body)
-}
-
-func firstDifference(want, have []byte) (at int, w, h string, differs bool) {
-	for at = range max(len(want), len(have)) {
-		w, h = byteAt(want, at), byteAt(have, at)
-		if w != h {
-			return at, w, h, true
-		}
-	}
-	return 0, "", "", false
 }
 
 func byteAt(b []byte, i int) string {
@@ -147,30 +138,4 @@ func common(a, b []byte) (n int) {
 		}
 	}
 	return n
-}
-
-// sameLine reports whether two messages are chat with the same text.
-func (c *comparer) sameLine(a, b []byte) bool {
-	said, ok := chatIn(c.t.bodies.game(a))
-	copied, too := chatIn(c.t.bodies.game(b))
-	return ok && too && said == copied
-}
-
-// sameObject reports whether two creations are of the same object, with equal
-// owner, team, class and id. Hosts may differ in the rest.
-func (c *comparer) sameObject(a, b []byte) bool {
-	first, ok := createdBy(c.t.bodies.game(a))
-	second, too := createdBy(c.t.bodies.game(b))
-	return ok && too && first == second
-}
-
-// chatIn returns the text of a line of chat, of either kind.
-func chatIn(m decode.Message) (text string, ok bool) {
-	switch m := m.(type) {
-	case *msg.Chat:
-		return string(m.Text), true
-	case *msg.TeamChat:
-		return string(m.Text), true
-	}
-	return "", false
 }

@@ -252,12 +252,16 @@ func (r *Report) Input(typ transport.Type, op decode.Opcode) {
 
 // Excuse counts a message that is not required.
 func (r *Report) Excuse(why string, typ transport.Type, op decode.Opcode, frame int) {
-	count(&r.Excused, why, r.Row(typ, op), frame)
+	row := r.Row(typ, op)
+	row.Excused++
+	count(&r.Excused, why, row, frame)
 }
 
 // Incomparable counts a message of the host that cannot be compared.
 func (r *Report) Incomparable(why string, typ transport.Type, op decode.Opcode, frame int) {
-	count(&r.Apart, why, r.Row(typ, op), frame)
+	row := r.Row(typ, op)
+	row.NotComparable++
+	count(&r.Apart, why, row, frame)
 }
 
 func count(list *[]*Count, why string, row *Row, frame int) {
