@@ -52,25 +52,21 @@ func (b *bodies) write(op decode.Opcode, m decode.Message) []byte {
 // comparable appends a game message without the fields that may differ between
 // equal hosts.
 func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
-	spec := b.catalog.Lookup(decode.Opcode(body[0]))
-	if spec == nil || len(spec.HostFields) == 0 {
-		return append(dst, body...)
-	}
-	res := b.result(body)
-	if !res.Exact() {
-		return append(dst, body...)
-	}
 	var blank []string
-	for _, f := range spec.HostFields {
+	for _, f := range b.spec(transport.Standard, decode.Opcode(body[0])).HostFields {
 		if f.From != decode.GivenID && (f.From != decode.GivenSlot || !slots) { // ids are those of the captured host
 			blank = append(blank, f.Name)
 		}
 	}
-	out, err := decode.AppendBlank(slices.Clip(dst), res.Spec, res.Message, res.Dialect, blank)
-	if err != nil {
+	if len(blank) == 0 {
 		return append(dst, body...)
 	}
-	return out
+	if res := b.result(body); res.Exact() {
+		if out, err := decode.AppendBlank(slices.Clip(dst), res.Spec, res.Message, res.Dialect, blank); err == nil {
+			return out
+		}
+	}
+	return append(dst, body...)
 }
 
 // control decodes the body of a control message, or nil if it is malformed.

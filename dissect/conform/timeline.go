@@ -78,9 +78,8 @@ type timeline struct {
 	emit func(*Event)
 
 	host    netip.AddrPort
-	others  []netip.AddrPort // hosts of other games
-	sender  decode.Dialect   // dialect of the host
-	forced  decode.Dialect   // configured dialect of the host, Undecided if there is none
+	sender  decode.Dialect // dialect of the host
+	forced  decode.Dialect // configured dialect of the host, Undecided if there is none
 	clients map[netip.AddrPort]*Client
 	order   []*Client             // the values of clients, in the order of arrival
 	all     []*Client             // the first clients of the capture
@@ -128,8 +127,7 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return t
 }
 
-// Clients finds the clients of the first host in a capture, and emits their
-// actions as events.
+// Clients finds the clients of a host, and emits their actions as events.
 type Clients struct{ *timeline }
 
 // NewClients returns a finder of clients, which calls emit with each event.
@@ -137,24 +135,13 @@ func NewClients(catalog *decode.Catalog, emit func(*Event)) *Clients {
 	return &Clients{newTimeline(catalog, emit)}
 }
 
-// Others returns the hosts of the capture's other games.
-func (t *timeline) Others() []netip.AddrPort { return t.others }
-
-// Record handles a record of the pipeline.
+// Record handles a record of the host's game.
 func (t *timeline) Record(r *dissect.Record) {
 	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.DoubleOf > 0 || r.Dir == dissect.DirUnknown {
 		return
 	}
 	host, addr := r.Ends()
-	if !t.host.IsValid() {
-		t.host = host
-	}
-	if host != t.host { // that host has a separate replay
-		if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
-			t.others = append(t.others, host)
-		}
-		return
-	}
+	t.host = host
 	t.now = moment{t.clock.Read(r.Datagram.Time), r.Datagram.Number, t.clock.Skipped()}
 	if r.Part == 0 {
 		t.speaks(r)

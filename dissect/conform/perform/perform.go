@@ -48,6 +48,8 @@ func (n *part) out() bool { return n.live.Phase == relay.ClientGone }
 // are replaced by the live host's. It has no socket and no clock.
 type Performer struct {
 	clients *conform.Clients
+	host    netip.AddrPort
+	others  []netip.AddrPort // hosts of other games
 	parts   []*part
 	catalog *decode.Catalog
 	decoder *decode.Decoder
@@ -76,11 +78,28 @@ func New(catalog *decode.Catalog) *Performer {
 // Record handles a record of the capture that is due now.
 func (p *Performer) Record(now time.Time, r *dissect.Record) {
 	p.now = now
-	p.clients.Record(r)
+	if p.plays(r) {
+		p.clients.Record(r)
+	}
 	p.admit()
 	for _, n := range p.parts {
 		p.speak(n)
 	}
+}
+
+// plays reports whether a record belongs to the capture's first game.
+func (p *Performer) plays(r *dissect.Record) bool {
+	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed {
+		return false
+	}
+	host, _ := r.Ends()
+	if !p.host.IsValid() {
+		p.host = host
+	}
+	if host != p.host && len(p.others) < conform.MaxHosts && !slices.Contains(p.others, host) {
+		p.others = append(p.others, host)
+	}
+	return host == p.host
 }
 
 // event handles an event of the capture.
@@ -139,7 +158,7 @@ func (p *Performer) admit() {
 }
 
 // Others returns the hosts of the capture's other games, which are not played.
-func (p *Performer) Others() []netip.AddrPort { return p.clients.Others() }
+func (p *Performer) Others() []netip.AddrPort { return p.others }
 
 // of returns the part of a client, or nil if it has none.
 func (p *Performer) of(c *conform.Client) *part {
