@@ -305,6 +305,9 @@ func (t *timeline) end(c *Client, how Kind) {
 		return
 	}
 	c.gone, c.ended = true, t.now
+	for k := range c.sent {
+		clear(c.sent[k].of[:]) // later acknowledgements say nothing of how often the host acted on them
+	}
 	c.turns, c.leave = [2]turns{}, nil
 	c.quit = cmp.Or(c.quit, t.now.frame)
 	if how == PutOut && c.admitted {
@@ -477,9 +480,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 
 // acknowledged handles an acknowledgement of the host.
 func (t *timeline) acknowledged(r *dissect.Record, c *Client) {
-	if c.taken, c.after = t.now, 0; c.gone {
-		return
-	}
+	c.taken, c.after = t.now, 0
 	h := &r.Transport
 	if receipt := c.sent[class(h)].acknowledged(r); receipt != nil && !h.Fragment {
 		c.shown = max(c.shown, receipt.frame)
