@@ -20,6 +20,9 @@ const (
 // findings judges how the host handles numbers and acknowledgements. The
 // argument line has the losses on the line to each client.
 func (t *timeline) findings(line []measure.Loss) (list []result.Finding) {
+	for _, c := range t.all {
+		c.got[1].takeBack(c.shown)
+	}
 	for i := range spans {
 		if f, ok := t.ignoredAcks(i, line); ok {
 			list = append(list, f)

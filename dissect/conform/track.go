@@ -187,6 +187,17 @@ func (t *track) counts(r *receipt) (y *ackCounts, of *measure.Trials) {
 	return y, &y.first
 }
 
+// takeBack does not count the acknowledgements that the sender may not have
+// received before the end.
+func (t *track) takeBack(shown int) {
+	for _, r := range t.of {
+		if r != nil && r.frame > 0 && r.acked > r.last && r.acked >= shown {
+			_, of := t.counts(r)
+			of.Of--
+		}
+	}
+}
+
 // repeated handles a retransmission.
 func (t *track) repeated(r *receipt, at moment, shown int) {
 	if r.acked <= r.last {
