@@ -13,8 +13,8 @@ import (
 // any message, on both sides. The host is blamed only for messages that then
 // have no counterpart.
 
-// An element is an entry of a list that is aligned: a client's message, a
-// message to another client, or a number that the capture lacks.
+// An element is an entry of a list that is aligned: a client's message, or a
+// message to another client.
 type element struct {
 	src    *source // the client's message, or the message of which this is taken for a copy
 	x      *expect // expected copy of the client's message, if the copy has not come
@@ -22,18 +22,16 @@ type element struct {
 	at     int     // index in the author's messages, or in the messages to the client
 	number int64
 	key    uint64
-	wild   bool // the capture lacks the number
+	wild   bool // it may have another number, so the one with this number may be any message
 	free   bool // the element needs no counterpart
 	pair   int  // index of the counterpart in the other list, or -1
 }
 
 // Limits of an alignment.
 const (
-	maxWild    = 160     // consecutive numbers that are not in the capture
-	maxCells   = 1 << 22 // pairs of elements that are compared
-	mostTies   = 64      // pairs that are reconsidered on each side of a fault
-	fewTies    = 4       // pairs required on each side of a fault, if pairs farther away are unknown
-	mostDoubts = 24      // failed attempts to improve the alignment of two lists
+	maxWild   = 160     // consecutive numbers that are not in the capture
+	maxCells  = 1 << 22 // pairs of elements that are compared
+	mostTried = 1536    // pairs that are reconsidered in vain
 )
 
 // A stray is a captured message to a client for which no cause was found.
@@ -139,23 +137,6 @@ func (c *comparer) copies(d *destination, author *Client, places []int, strays [
 	return list
 }
 
-// widen adds an element for each number between two places that the capture
-// lacks.
-func widen(list []element, from, till, end int, number func(i int) int64) (wide []element) {
-	for i := from + 1; i <= min(till, end-1); i++ {
-		if i > 0 {
-			for n := max(number(i-1)+1, number(i)-maxWild); n < number(i); n++ {
-				wide = append(wide, element{number: n, wild: true, pair: -1})
-			}
-		}
-		if len(list) > 0 && list[0].at == i {
-			wide = append(wide, list[0])
-			list = list[1:]
-		}
-	}
-	return wide
-}
-
 // pairs returns the pairs of elements with equal keys that keep the order of
 // both lists. If key returns false, an element has no pair.
 func pairs[K comparable](xs, ys []element, key func(*element) (K, bool)) []align.Pair {
@@ -175,14 +156,34 @@ func pairs[K comparable](xs, ys []element, key func(*element) (K, bool)) []align
 	return align.Rising(all)
 }
 
+// uniqueIn returns a function that reports whether a key occurs exactly once in
+// each list.
+func uniqueIn(xs, ys []element) func(key uint64) bool {
+	const side = 1 << 16
+	seen := make(map[uint64]int, len(xs))
+	for i := range xs {
+		seen[xs[i].key]++
+	}
+	for j := range ys {
+		seen[ys[j].key] += side
+	}
+	return func(key uint64) bool { return seen[key] == side+1 }
+}
+
 // alignWith aligns the copies to a client with the messages of one author,
 // where messages are left over or out of order.
 func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	l, said := d.line[1], author.said
-	kept := pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil })
 	c.alignAll(&rows{
-		xs: xs, ys: ys, unique: uniqueIn(xs, ys), kept: kept, number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
-		first: align.Pair{X: -1, Y: -1}, size: align.Pair{X: len(said), Y: len(l)}, open: [2]bool{c.rates.lossy || c.t.late(), c.rates.lossy}, differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) }, take: func(y alignment) { c.take(d, y) },
+		xs: xs, ys: ys, unique: uniqueIn(xs, ys),
+		kept:   pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil }),
+		number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
+		first:  align.Pair{X: -1, Y: -1},
+		size:   align.Pair{X: len(said), Y: len(l)},
+		open:   [2]bool{c.rates.lossy || c.t.late(), c.rates.lossy},
+		ties:   64,
+		differ: func(xs, ys []element) bool { return leftOver(xs) || leftOver(ys) },
+		take:   func(a *alignment) { c.take(d, a.xs, a.ys, a.known) },
 	})
 }
 
@@ -196,23 +197,29 @@ type rows struct {
 	first  align.Pair           // places before the lists
 	size   align.Pair           // number of places
 	open   [2]bool              // the capture may lack messages before the lists, and after them
-	across bool                 // the lists are those of two clients
+	ties   int                  // pairs that are reconsidered on each side of a difference
 	differ func(xs, ys []element) bool
-	take   func(alignment)
+	take   func(*alignment)
+}
+
+// An alignment pairs the elements of two lists between two of the kept pairs.
+type alignment struct {
+	xs, ys     []element
+	grid       *align.Grid
+	cost       int32
+	known      bool // false if the lists are too long to be aligned
+	from, till int  // indices of the kept pairs at both ends. An index outside the list stands for the end of the lists.
 }
 
 // alignAll aligns the lists where they differ. A pair may consist of two
 // different messages with the same bytes. Where the lists do not fit, the pairs
 // around that part are reconsidered.
 func (c *comparer) alignAll(r *rows) {
-	attemptsLeft := mostDoubts
-	if r.across {
-		attemptsLeft *= 4
-	}
-	var parts []alignment
+	var parts []*alignment
+	attemptsLeft := mostTried / r.ties
 	for k := 0; k <= len(r.kept); k++ {
-		from, till := r.end(k-1), r.end(k)
-		if !r.differ(r.xs[from.X+1:till.X], r.ys[from.Y+1:till.Y]) {
+		begin, end := r.end(k-1), r.end(k)
+		if !r.differ(r.xs[begin.X+1:end.X], r.ys[begin.Y+1:end.Y]) {
 			continue
 		}
 		first, last := k-1, k
@@ -225,71 +232,33 @@ func (c *comparer) alignAll(r *rows) {
 		parts = c.doubted(r, parts, c.alignBetween(r, first, last), &attemptsLeft)
 		k = parts[len(parts)-1].till
 	}
-	for _, p := range parts {
-		r.take(p)
+	for _, a := range parts {
+		if a.known {
+			settle(a.xs, a.grid.X, a.grid.Y)
+			settle(a.ys, a.grid.Y, a.grid.X)
+		}
+		r.take(a)
 	}
 }
 
 // doubted appends an alignment to the parts. While the alignment costs too
 // much, doubted tries wider ones, which give up the pairs around it and replace
 // earlier parts that they overlap.
-func (c *comparer) doubted(r *rows, parts []alignment, best alignment, attemptsLeft *int) []alignment {
-	first, last, most := best.from, best.till, mostTies
-	if r.across {
-		most /= 4
-	}
-	for more := 1; best.cost >= align.CostSingle && more <= most && *attemptsLeft > 0; more *= 4 {
+func (c *comparer) doubted(r *rows, parts []*alignment, best *alignment, attemptsLeft *int) []*alignment {
+	first, last := best.from, best.till
+	for more := 1; best.cost >= align.CostSingle && more <= r.ties && *attemptsLeft > 0; more *= 4 {
 		from, before, cost := max(first-more, -1), len(parts), best.cost
 		for before > 0 && parts[before-1].till > from {
 			before--
 			from, cost = min(from, parts[before].from), cost+parts[before].cost
 		}
-		if wider := c.alignBetween(r, from, min(last+more, len(r.kept))); wider.cost < cost && wider.known {
+		if wider := c.alignBetween(r, from, min(last+more, len(r.kept))); wider.known && wider.cost < cost {
 			best, parts = wider, parts[:before]
-			*attemptsLeft++
-		}
-		*attemptsLeft--
-	}
-	if r.across && best.cost >= align.CostSingle {
-		before, after := best.ties()
-		if *attemptsLeft <= 0 || r.open[0] && best.from+before < fewTies || r.open[1] && len(r.kept)-best.till+after < fewTies {
-			best.known = false // too few pairs around what is left over confirm it
+		} else {
+			*attemptsLeft--
 		}
 	}
 	return append(parts, best)
-}
-
-// An alignment pairs the elements of two lists between two of the kept pairs.
-type alignment struct {
-	xs, ys     []element
-	cost       int32
-	known      bool // false if the lists are too long to be aligned, or too few pairs confirm the alignment
-	from, till int  // indices of the kept pairs at both ends. An index outside the list stands for the end of the lists.
-}
-
-// ties returns the numbers of pairs before the first message that is left over,
-// and after the last one.
-func (a *alignment) ties() (before, after int) {
-	first, last := len(a.xs), -1
-	for k, list := range [...][]element{a.xs, a.ys} {
-		other := [...][]element{a.ys, a.xs}[k]
-		n := 0
-		for i := range list {
-			switch e := &list[i]; {
-			case e.paired(other):
-				n++
-			case !e.wild && !e.free && e.pair < 0:
-				if first > n {
-					first = n
-				}
-				last = max(last, n)
-			}
-		}
-		if k == 0 {
-			after = n
-		}
-	}
-	return first, after - last
 }
 
 // end returns the place of a pair in both lists, or the place of an end.
@@ -305,144 +274,117 @@ func (r *rows) end(k int) align.Pair {
 
 // alignBetween aligns the parts of two lists that lie between two of their
 // pairs.
-func (c *comparer) alignBetween(r *rows, from, till int) alignment {
+func (c *comparer) alignBetween(r *rows, from, till int) *alignment {
 	begin, end := r.end(from), r.end(till)
-	first, last := r.first, r.size
-	if begin.X >= 0 {
+	first, last := r.first, align.Pair{X: r.size.X - 1, Y: r.size.Y - 1}
+	if from >= 0 {
 		first = align.Pair{X: r.xs[begin.X].at, Y: r.ys[begin.Y].at}
 	}
-	if end.X < len(r.xs) {
+	if till < len(r.kept) {
 		last = align.Pair{X: r.xs[end.X].at, Y: r.ys[end.Y].at}
 	}
 	c.work.spend(last.X - first.X + last.Y - first.Y)
-	wideX := widen(r.xs[begin.X+1:end.X], first.X, last.X, r.size.X, r.number[0])
-	wideY := widen(r.ys[begin.Y+1:end.Y], first.Y, last.Y, r.size.Y, r.number[1])
-	if !r.across {
-		c.elsewhere(wideX, wideY)
+	a := &alignment{xs: r.xs[begin.X+1 : end.X], ys: r.ys[begin.Y+1 : end.Y], from: from, till: till}
+	a.grid = &align.Grid{
+		X: widen(a.xs, first.X, last.X, r.number[0]), Begins: from < 0 && r.open[0],
+		Y: widen(a.ys, first.Y, last.Y, r.number[1]), Ends: till == len(r.kept) && r.open[1],
 	}
-	y := c.alignLists(wideX, wideY, begin.X < 0 && r.open[0], end.X == len(r.xs) && r.open[1])
-	y.from, y.till = from, till
-	return y
+	if cells := len(a.grid.X) * len(a.grid.Y); cells <= maxCells && cells <= c.work.allowed-c.work.done {
+		c.work.spend(cells)
+		a.cost, a.known = a.grid.Cost(), true
+		a.grid.Trace()
+	}
+	return a
 }
 
-// uniqueIn returns a function that reports whether a key occurs exactly once in
-// each list.
-func uniqueIn(xs, ys []element) func(key uint64) bool {
-	const side = 1 << 16
-	seen := make(map[uint64]int, len(xs))
-	for i := range xs {
-		seen[xs[i].key]++
+// widen returns the elements for an alignment: the messages of a list, and wild
+// ones for the numbers between two places that the capture lacks.
+func widen(list []element, from, till int, number func(i int) int64) (wide []align.Element) {
+	k := 0
+	for i := from + 1; i <= till; i++ {
+		if i > 0 {
+			for range min(number(i)-number(i-1)-1, maxWild) {
+				wide = append(wide, align.Element{Wild: true, Pair: -1})
+			}
+		}
+		if k < len(list) && list[k].at == i {
+			wide = append(wide, align.Element{Key: list[k].key, Wild: list[k].wild, Free: list[k].free, Pair: -1, Index: k})
+			k++
+		}
 	}
-	for j := range ys {
-		seen[ys[j].key] += side
+	return wide
+}
+
+// settle stores the pairs. A message needs no counterpart if that may be one
+// that the capture lacks.
+func settle(list []element, all, others []align.Element) {
+	for i := range all {
+		a := &all[i]
+		if a.Wild {
+			continue
+		}
+		e := &list[a.Index]
+		switch {
+		case a.Pair < 0:
+			e.free = a.Free
+		case others[a.Pair].Wild:
+			e.free = true
+		default:
+			e.pair = others[a.Pair].Index
+		}
 	}
-	return func(key uint64) bool { return seen[key] == side+1 }
 }
 
 // leftOver reports whether any message is left over, or out of order.
 func leftOver(list []element) bool {
-	return slices.ContainsFunc(list, func(e element) bool { return !e.wild && (e.src != nil || !e.free) })
+	return slices.ContainsFunc(list, func(e element) bool { return e.src != nil || !e.free })
 }
 
 // take applies an alignment.
-func (c *comparer) take(d *destination, y alignment) {
-	if y.known {
-		c.applyPairs(d, y.xs, y.ys)
+func (c *comparer) take(d *destination, xs, ys []element, known bool) {
+	if !known {
+		for j := range ys {
+			if g := ys[j].g; g != nil {
+				g.open = true
+			}
+		}
 		return
 	}
-	for j := range y.ys {
-		if g := y.ys[j].g; g != nil {
-			g.open = true
-		}
-	}
-}
-
-// alignLists aligns two lists at the least cost. The arguments begins and ends
-// tell whether the capture may lack messages before the lists and after them.
-func (c *comparer) alignLists(xs, ys []element, begins, ends bool) alignment {
-	cells := len(xs) * len(ys)
-	if cells > maxCells || cells > c.work.allowed-c.work.done {
-		return alignment{xs: xs, ys: ys}
-	}
-	c.work.spend(cells)
-	g := &align.Grid{X: elements(xs), Y: elements(ys), Begins: begins, Ends: ends}
-	cost := g.Cost()
-	g.Trace()
-	settle(xs, g.X)
-	settle(ys, g.Y)
-	return alignment{xs: xs, ys: ys, cost: cost, known: true}
-}
-
-// elements returns what an alignment needs of a list.
-func elements(list []element) []align.Element {
-	all := make([]align.Element, len(list))
-	for i := range list {
-		e := &list[i]
-		all[i] = align.Element{Key: e.key, Wild: e.wild, Free: e.free, Pair: -1}
-	}
-	return all
-}
-
-// settle stores the pairs.
-func settle(list []element, all []align.Element) {
-	for i := range list {
-		list[i].pair, list[i].free = all[i].Pair, all[i].Free
-	}
-}
-
-// applyPairs applies the pairs of an alignment.
-func (c *comparer) applyPairs(d *destination, xs, ys []element) {
 	c.changes++
 	for i := range xs {
-		if e := &xs[i]; e.src != nil && e.x == nil && e.paired(ys) {
+		if e := &xs[i]; e.x == nil && e.pair >= 0 {
 			e.src.leave(d)
 		}
 	}
 	for i := range xs {
-		e := &xs[i]
-		if e.wild || !e.paired(ys) {
-			continue
+		if e := &xs[i]; e.pair >= 0 {
+			d.line[1].caused(ys[e.pair].number, e.src, true)
+			e.src.spots = append(e.src.spots, spot{to: d, class: 1, number: ys[e.pair].number})
 		}
-		d.line[1].caused(ys[e.pair].number, e.src, true)
-		e.src.spots = append(e.src.spots, spot{to: d, class: 1, number: ys[e.pair].number})
 	}
-	d.settleGots(xs, ys)
+	d.settleGots(ys)
 }
-
-// paired reports whether an element has a counterpart that is in the capture.
-func (e *element) paired(others []element) bool { return e.pair >= 0 && !others[e.pair].wild }
 
 // settleGots handles the captured messages that are left over. If one message
 // has lost its counterpart, and another with the same bytes has found one, the
 // difference is reported at the place of the former.
-func (d *destination) settleGots(xs, ys []element) {
+func (d *destination) settleGots(ys []element) {
 	found := map[uint64][]*got{}
 	for j := range ys {
-		if e := &ys[j]; e.g != nil && !e.g.done && e.paired(xs) {
-			found[e.key] = append(found[e.key], e.g)
+		if e := &ys[j]; e.g != nil {
+			if e.g.open = e.free || e.pair >= 0; e.pair >= 0 {
+				found[e.key] = append(found[e.key], e.g)
+			}
 		}
 	}
 	for j := range ys {
-		e := &ys[j]
-		if e.wild || e.paired(xs) {
-			continue
-		}
-		g := e.g
-		if g == nil { // another message with the same bytes is left over
+		if e := &ys[j]; e.g == nil && e.pair < 0 {
 			frame := d.line[1].caused(e.number, nil, false)
 			d.doubt(e.key)
 			if list := found[e.key]; len(list) > 0 {
-				g, found[e.key] = list[0], list[1:]
-				g.Number, g.Frame = e.number, frame
+				list[0].Number, list[0].Frame, list[0].open = e.number, frame, e.free
+				found[e.key] = list[1:]
 			}
-		}
-		if g != nil {
-			g.open = e.pair >= 0 || e.free
-		}
-	}
-	for _, list := range found {
-		for _, g := range list {
-			g.open = true
 		}
 	}
 }
@@ -459,34 +401,4 @@ func (s *source) leave(d *destination) {
 		}
 		return false
 	})
-}
-
-// elsewhere frees the messages that were paired with messages outside the
-// lists.
-func (c *comparer) elsewhere(xs, ys []element) {
-	here, again := map[*source]bool{}, map[uint64]bool{}
-	for _, list := range [...][]element{xs, ys} {
-		for i := range list {
-			if e := &list[i]; c.actsOnArrival() && e.src != nil && e.src.twice() {
-				again[e.key] = true
-			}
-		}
-	}
-	for j := range ys {
-		if ys[j].src != nil {
-			here[ys[j].src] = true
-		}
-	}
-	for i := range xs {
-		if e := &xs[i]; e.src != nil && e.x == nil && !here[e.src] {
-			e.free = true
-		} else if e.src != nil {
-			delete(here, e.src)
-		}
-	}
-	for j := range ys {
-		if e := &ys[j]; here[e.src] || e.g != nil && again[e.key] {
-			e.free = true
-		}
-	}
 }

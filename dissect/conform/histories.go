@@ -278,21 +278,13 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 			return whyCrossed
 		}
 	}
-	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi) && !c.misnumbered(d, class, lo, hi) {
+	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi) {
 		return ""
 	}
 	if lo == firstNumber || hi == lastNumber {
 		return whyOpen
 	}
 	return whyHole
-}
-
-// misnumbered reports whether a message between two numbers may have another
-// number, so that the capture lacks the one with its number.
-func (c *comparer) misnumbered(d *destination, class int, lo, hi int64) bool {
-	l := d.line[class]
-	first, end := atNumber(l, lo+1), atNumber(l, hi)
-	return c.actsOnArrival() && class == 1 && c.work.seek(first, 1, end, func(i int) bool { return !l.inPlace(i) && c.doubtful(l, i) }) >= 0
 }
 
 // surplus judges a message without a cause.

@@ -67,9 +67,14 @@ func (c *comparer) lookAcross(d, o *destination) {
 	}
 	l, m := d.line[1], o.line[1]
 	c.alignAll(&rows{
-		xs: xs, ys: ys, unique: unique, kept: kept, number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
-		size: align.Pair{X: len(l), Y: len(m)}, first: from, open: [2]bool{!begins, true}, across: true, take: both.take,
+		xs: xs, ys: ys, unique: unique, kept: kept,
+		number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
+		first:  from,
+		size:   align.Pair{X: len(l), Y: len(m)},
+		open:   [2]bool{!begins, true},
+		ties:   16, // with unique keys, which are farther apart
 		differ: func(xs, ys []element) bool { return !both.same(xs, ys) },
+		take:   both.take,
 	})
 }
 
@@ -148,23 +153,21 @@ func (c *comparer) passedOn(list []element, d, o *destination, from int) []eleme
 			e.free = true
 		case slices.Contains(c.saidBy(p.key), o.client.Addr): // the player may have said it as another Client, before it came back
 			e.free = true
-		case p.copyOf != nil:
-		case e.g != nil:
-			own := c.own(e.g)
-			switch {
-			case own != nil && !own.shared && relay == decode.RelayForward:
-				e.free = own.client == o.client
-			case relay == decode.RelayForward:
-				e.free = c.t.causes(e.g.Event)(o.client)
-			default:
-				e.free = own == nil
-			}
-		default:
-			e.free = true
+		case p.copyOf == nil:
+			e.free = e.g == nil || c.mayCome(e.g, o.client)
 		}
 		list = append(list, e)
 	}
 	return list
+}
+
+// mayCome reports whether a message without a cause may come from a client, so
+// that this client gets no copy.
+func (c *comparer) mayCome(g *got, from *Client) bool {
+	if own := c.own(g); own != nil && !own.shared {
+		return own.client == from
+	}
+	return c.t.causes(g.Event)(from)
 }
 
 // saidBy returns the addresses of the clients whose messages have a key, judging
@@ -242,19 +245,18 @@ func (v *views) same(xs, ys []element) bool {
 }
 
 // take stores what a part of the lines has in common.
-func (v *views) take(a alignment) {
-	if !a.known || mostly(a.xs, a.ys) {
+func (v *views) take(a *alignment) {
+	if !a.known || mostly(a.grid) {
 		return
 	}
-	for k, list := range [...][2][]element{{a.xs, a.ys}, {a.ys, a.xs}} {
-		for _, e := range list[0] {
+	for k, list := range [...][]element{a.xs, a.ys} {
+		other := [...][]element{a.ys, a.xs}[k]
+		for _, e := range list {
 			counterpart := unknownCounterpart
 			switch {
-			case e.wild:
-				continue
-			case e.pair >= 0 && !list[1][e.pair].wild:
-				counterpart = int32(list[1][e.pair].at) //nolint:gosec // a place in a line
-			case e.pair < 0 && !e.free:
+			case e.pair >= 0:
+				counterpart = int32(other[e.pair].at) //nolint:gosec // a place in a line
+			case !e.free:
 				counterpart = noCounterpart
 				v[k].none[e.key] = append(v[k].none[e.key], int32(e.at)) //nolint:gosec // a place in a line
 			}
@@ -265,16 +267,16 @@ func (v *views) take(a alignment) {
 
 // mostly reports whether the capture lacks so much of two lists (a fifth) that
 // the rest can be paired in many ways.
-func mostly(xs, ys []element) bool {
+func mostly(g *align.Grid) bool {
 	wild := 0
-	for _, list := range [...][]element{xs, ys} {
+	for _, list := range [...][]align.Element{g.X, g.Y} {
 		for i := range list {
-			if list[i].wild {
+			if list[i].Wild {
 				wild++
 			}
 		}
 	}
-	return 5*wild > len(xs)+len(ys)
+	return 5*wild > len(g.X)+len(g.Y)
 }
 
 // others returns the place of the counterpart that any other client received.

@@ -13,6 +13,8 @@ type Element struct {
 	Wild bool // it can be any element, since the recording lacks it
 	Free bool // it does not need a counterpart
 	Pair int  // index of its counterpart in the other list, or -1 if there is none
+
+	Index int // for the caller
 }
 
 // Costs of an alignment. Pairing with a wild element costs more than with an
@@ -84,7 +86,7 @@ func match(x, y *Element) (cost int32, ok bool) {
 }
 
 // Trace sets the pairs that Cost has found, and marks the single elements
-// without a cost as free.
+// without a cost as free. It can be called once.
 func (g *Grid) Trace() {
 	for i, j := len(g.X), len(g.Y); i > 0 || j > 0; {
 		at := *g.at(i, j)
@@ -103,6 +105,7 @@ func (g *Grid) Trace() {
 			g.Y[j].Free = g.drop(&g.Y[j], i, len(g.X)) == 0
 		}
 	}
+	g.cost = nil // it may be large
 }
 
 // A Pair is the indices of an element in each list.
