@@ -62,6 +62,7 @@ func (c *conforming) mutate(ctx context.Context, s cli.Streams, o suite.Options,
 		how.Restart = func() (suite.Driver, error) {
 			if !said && c.start.server != nil { // the server stopped for the first time
 				said = true
+				_ = c.start.died() // its last words may come a moment later
 				c.start.quote()
 			}
 			c.start.end()
