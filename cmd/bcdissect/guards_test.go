@@ -179,17 +179,7 @@ func TestReplayOfGuards(t *testing.T) {
 	}
 }
 
-// fill returns a datagram with as many messages as fit. Each makes the next.
+// fill returns a datagram with as many messages as fit.
 func fill(id uint8, each func(n int) (transport.Header, []byte)) []byte {
-	plain := []byte{id, 0}
-	for n := 0; plain[1] < 255; n++ {
-		h, body := each(n)
-		longer, err := transport.Append(plain, &h, body)
-		if err != nil || len(longer) > transport.MaxDatagram {
-			break
-		}
-		plain = longer
-		plain[1]++
-	}
-	return cipher.Encrypt(nil, plain)
+	return cipher.Encrypt(nil, relaytest.Fill(id, each))
 }

@@ -203,21 +203,6 @@ func (s *siege) intruders(n int) (list []*player) {
 	return list
 }
 
-// fill returns a datagram with as many messages as fit; each makes the next.
-func fill(id uint8, each func(n int) (transport.Header, []byte)) []byte {
-	plain := []byte{id, 0}
-	for n := 0; plain[1] < 255; n++ {
-		h, body := each(n)
-		longer, err := transport.Append(plain, &h, body)
-		if err != nil || len(longer) > transport.MaxDatagram {
-			break
-		}
-		plain = longer
-		plain[1]++
-	}
-	return plain
-}
-
 // An anAttack is an attack of strangers, or of malicious players, on a host.
 // Begin begins it and returns a function that goes on with it.
 type anAttack struct {
@@ -242,7 +227,7 @@ var attacks = []anAttack{
 			}
 			for _, p := range all {
 				for range 131 {
-					s.inject(p.addr, fill(p.ID, func(int) (transport.Header, []byte) {
+					s.inject(p.addr, relaytest.Fill(p.ID, func(int) (transport.Header, []byte) {
 						seq[p]++
 						return transport.Header{Type: transport.NameChange, Priority: true, Seq: seq[p] + 1}, []byte{p.ID, 1, 2, 3, 4, byte(seq[p]), byte(seq[p] >> 8), 0, 0}
 					}))
@@ -259,7 +244,7 @@ var attacks = []anAttack{
 		return func(int) {
 			for _, p := range all {
 				for range 3 {
-					s.inject(p.addr, fill(p.ID, func(int) (transport.Header, []byte) {
+					s.inject(p.addr, relaytest.Fill(p.ID, func(int) (transport.Header, []byte) {
 						seq[p]++
 						return transport.Header{Type: transport.Standard, Reliable: true, Seq: seq[p] - 1}, []byte{byte(msg.OpChat), p.ID, 0, 0, 0, 1, 0, 'x'}
 					}))
@@ -334,7 +319,7 @@ var attacks = []anAttack{
 		}
 		return func(tick int) {
 			for _, p := range all {
-				s.inject(p.addr, fill(p.ID, func(n int) (transport.Header, []byte) {
+				s.inject(p.addr, relaytest.Fill(p.ID, func(n int) (transport.Header, []byte) {
 					return transport.Header{Type: transport.Acknowledge, Seq: uint16(tick*127 + n)}, nil
 				}))
 			}
@@ -345,7 +330,7 @@ var attacks = []anAttack{
 		seq := map[*player]uint16{}
 		return func(int) {
 			for _, p := range all {
-				s.inject(p.addr, fill(p.ID, func(int) (transport.Header, []byte) {
+				s.inject(p.addr, relaytest.Fill(p.ID, func(int) (transport.Header, []byte) {
 					seq[p]++
 					return transport.Header{Type: transport.Standard, Reliable: true, Fragment: true, Index: 254, Seq: 100 + seq[p]%0x3000}, []byte{1}
 				}))
@@ -508,7 +493,7 @@ func TestAttackMemory(t *testing.T) {
 		s.now = s.now.Add(step)
 		for i, p := range p {
 			for range 5 {
-				d := fill(p.ID, func(n int) (transport.Header, []byte) {
+				d := relaytest.Fill(p.ID, func(n int) (transport.Header, []byte) {
 					seq[i]++
 					switch n % 3 {
 					case 0:

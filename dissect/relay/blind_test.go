@@ -86,7 +86,7 @@ func TestBlindJoin(t *testing.T) {
 				if tick%100 == 0 {
 					second++
 					if from, n := tt.acks(second - 1); n > 0 {
-						s.inject(victim, fill(id, func(i int) (transport.Header, []byte) {
+						s.inject(victim, relaytest.Fill(id, func(i int) (transport.Header, []byte) {
 							return transport.Header{Type: transport.Acknowledge, Seq: uint16(from + i%n)}, nil
 						})[:2+4*n])
 					}

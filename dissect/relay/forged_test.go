@@ -147,12 +147,12 @@ var forgeries = []aForgery{
 	})},
 	{"many numbers at once", everyFive(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
-			return fill(id, func(n int) (transport.Header, []byte) { return reliable(f.next() + uint16(n)), []byte{0xEE} })
+			return relaytest.Fill(id, func(n int) (transport.Header, []byte) { return reliable(f.next() + uint16(n)), []byte{0xEE} })
 		})
 	})},
 	{"other numbers and other rubbish all the time", tenTimes(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
-			return fill(id, func(n int) (transport.Header, []byte) {
+			return relaytest.Fill(id, func(n int) (transport.Header, []byte) {
 				return reliable(f.next() + uint16(n)), binary.LittleEndian.AppendUint64([]byte{0xEE}, f.rand.Uint64())
 			})
 		})
@@ -167,7 +167,7 @@ var forgeries = []aForgery{
 	{"acknowledgements of what was sent and of what was not", everyFive(func(f *forger) {
 		for range 2 {
 			f.sweep(func(id uint8) []byte {
-				return fill(id, func(n int) (transport.Header, []byte) {
+				return relaytest.Fill(id, func(n int) (transport.Header, []byte) {
 					return transport.Header{Type: transport.Acknowledge, Seq: uint16(n)}, nil
 				})
 			})
@@ -175,14 +175,14 @@ var forgeries = []aForgery{
 	})},
 	{"acknowledgements of anything", everyFive(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
-			return fill(id, func(int) (transport.Header, []byte) {
+			return relaytest.Fill(id, func(int) (transport.Header, []byte) {
 				return transport.Header{Type: transport.Acknowledge, Seq: uint16(f.rand.Uint32())}, nil
 			})
 		})
 	})},
 	{"chat with acknowledgements that may be a sign", everyFive(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
-			return fill(id, func(n int) (transport.Header, []byte) {
+			return relaytest.Fill(id, func(n int) (transport.Header, []byte) {
 				if n == 0 {
 					return reliable(f.next()), forgedChat(id)
 				}
@@ -212,7 +212,7 @@ var forgeries = []aForgery{
 	}},
 	{"acknowledgements for all ids, all the time", tenTimes(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
-			return fill(id, func(n int) (transport.Header, []byte) {
+			return relaytest.Fill(id, func(n int) (transport.Header, []byte) {
 				return transport.Header{Type: transport.Acknowledge, Seq: uint16(n)}, nil
 			})
 		})
@@ -224,7 +224,7 @@ var moreLucky = []aForgery{
 	{"a flood of ship updates", func(f *forger, tick int) {
 		for range 20 {
 			f.sweep(func(id uint8) []byte {
-				return fill(id, func(int) (transport.Header, []byte) {
+				return relaytest.Fill(id, func(int) (transport.Header, []byte) {
 					return transport.Header{Type: transport.Standard}, append([]byte{byte(msg.OpStateUpdate)}, append(idBytes(f.victim.player), 0, 0, 0, 0, 0x80)...)
 				})
 			})
@@ -233,7 +233,7 @@ var moreLucky = []aForgery{
 	{"a flood of names", func(f *forger, tick int) {
 		for range 20 {
 			f.sweep(func(id uint8) []byte {
-				return fill(id, func(n int) (transport.Header, []byte) {
+				return relaytest.Fill(id, func(n int) (transport.Header, []byte) {
 					return transport.Header{Type: transport.NameChange, Priority: true, Seq: controlNumber + uint16(n)}, []byte{id, 0, 0, 0, 0, byte(n), 1, 0, 0}
 				})
 			})
@@ -242,7 +242,7 @@ var moreLucky = []aForgery{
 	{"a flood of lines", func(f *forger, tick int) {
 		for range 20 {
 			f.sweep(func(id uint8) []byte {
-				return fill(id, func(n int) (transport.Header, []byte) { return reliable(f.next() + uint16(n)), []byte{0xEE, byte(n)} })
+				return relaytest.Fill(id, func(n int) (transport.Header, []byte) { return reliable(f.next() + uint16(n)), []byte{0xEE, byte(n)} })
 			})
 		}
 	}},
@@ -482,7 +482,7 @@ var joinings = []aForgery{
 	{"leaves", tenTimes(func(f *forger) { f.sweep(forgedLeave) })},
 	{"next numbers, filled with rubbish", tenTimes(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
-			return fill(id, func(n int) (transport.Header, []byte) { return reliable(uint16(n)), []byte{0xEE} })
+			return relaytest.Fill(id, func(n int) (transport.Header, []byte) { return reliable(uint16(n)), []byte{0xEE} })
 		})
 	})},
 	{"answers without an end", tenTimes(func(f *forger) {
@@ -501,7 +501,7 @@ var joinings = []aForgery{
 	})},
 	{"acknowledgements", tenTimes(func(f *forger) {
 		f.sweep(func(id uint8) []byte {
-			return fill(id, func(n int) (transport.Header, []byte) {
+			return relaytest.Fill(id, func(n int) (transport.Header, []byte) {
 				return transport.Header{Type: transport.Acknowledge, Seq: uint16(n)}, nil
 			})
 		})

@@ -56,7 +56,7 @@ var moreAttacks = []anAttack{
 		all := s.intruders(7)
 		return func(tick int) {
 			for i, p := range all {
-				s.inject(p.addr, fill(p.ID, func(n int) (transport.Header, []byte) {
+				s.inject(p.addr, relaytest.Fill(p.ID, func(n int) (transport.Header, []byte) {
 					seq := tick*4 + n
 					h := reliable(pastJoin + uint16(seq%200))
 					if h.Fragment, h.Index = true, uint8(1+seq/200%253); (tick+i)%5 == 0 {
@@ -104,7 +104,7 @@ var moreAttacks = []anAttack{
 		return func(tick int) {
 			for _, p := range all {
 				for range 3 {
-					s.inject(p.addr, fill(p.ID, func(n int) (transport.Header, []byte) {
+					s.inject(p.addr, relaytest.Fill(p.ID, func(n int) (transport.Header, []byte) {
 						return transport.Header{Type: transport.Acknowledge, Seq: uint16(n % 8), AckFlags: []uint8{0, 2, 0x80, 0x82}[tick%4]}, nil
 					}))
 				}
@@ -167,7 +167,7 @@ var moreAttacks = []anAttack{
 		return func(tick int) {
 			for _, p := range all {
 				for range 4 {
-					s.inject(p.addr, fill(p.ID, func(n int) (transport.Header, []byte) {
+					s.inject(p.addr, relaytest.Fill(p.ID, func(n int) (transport.Header, []byte) {
 						if n%2 == 0 {
 							return transport.Header{Type: transport.Standard}, append([]byte{byte(msg.OpStateUpdate)}, append(idBytes(p), 0, 0, 0xC0, 0x7F, 0x80)...) // not a number
 						}
@@ -182,7 +182,7 @@ var moreAttacks = []anAttack{
 		seq := map[*player]uint16{}
 		return func(int) {
 			for _, p := range all {
-				s.inject(p.addr, fill(p.ID, func(n int) (transport.Header, []byte) {
+				s.inject(p.addr, relaytest.Fill(p.ID, func(n int) (transport.Header, []byte) {
 					if n == 0 { // 100 reliable ones a second of 160 bytes, and 300 others
 						seq[p]++
 						return reliable(pastJoin + seq[p] - 1), chatAs(p.ID, strings.Repeat("x", 152))

@@ -241,3 +241,19 @@ func Numbered(body []byte) (stream, slot int, name string, number int, ok bool) 
 	}
 	return
 }
+
+// Fill returns the plain bytes of a datagram with as many messages as fit. The
+// function each makes them.
+func Fill(id uint8, each func(n int) (transport.Header, []byte)) []byte {
+	plain := []byte{id, 0}
+	for n := 0; plain[1] < 255; n++ {
+		h, body := each(n)
+		longer, err := transport.Append(plain, &h, body)
+		if err != nil || len(longer) > transport.MaxDatagram {
+			break
+		}
+		plain = longer
+		plain[1]++
+	}
+	return plain
+}
