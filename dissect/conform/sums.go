@@ -237,7 +237,7 @@ func (s *sums) judgeKills(c *comparer) {
 		return
 	}
 	for _, o := range after {
-		s.differs(c, o, fmt.Sprintf("the killer's score is %+.0f points off what the host counts, give or take hits of %.0f, by what it tells later", s.hit-most, s.hit))
+		s.differs(c, o, fmt.Sprintf("the killer's later scores show that this one is wrong by %+.0f points, or by that and whole hits of %.0f", s.hit-most, s.hit))
 	}
 }
 
