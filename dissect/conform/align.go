@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/dissect/conform/internal/align"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // A host passes on the messages of each client. One client's messages are
@@ -55,9 +54,9 @@ func (c *comparer) align(d *destination) {
 	authors := authors{}
 	wants := map[*source]*expect{}
 	for _, x := range d.expects {
-		if x.copied() && x.src != x.src.client.entry && x.reliable && x.src.number >= 0 && x.typ == transport.Standard && x.by&c.judge != 0 {
+		if x.copied() && x.src != x.src.Client.entry && x.reliable && x.src.Number >= 0 && x.by&c.judge != 0 {
 			wants[x.src] = x
-			authors.of(x.src.client).odd = true
+			authors.of(x.src.Client).odd = true
 		}
 	}
 	strays := c.strays(d, authors)
@@ -85,13 +84,12 @@ func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
 	gots := d.leftOver()[1]
 	for i, p := range d.line[1] {
 		switch g := gots[p.number]; {
-		case p.copied && p.src.number >= 0:
-			a := authors.of(p.src.client)
-			a.odd = a.odd || p.src.number <= a.last
-			a.at, a.last = append(a.at, i), p.src.number
+		case p.copied && p.src.Number >= 0:
+			a := authors.of(p.src.Client)
+			a.odd = a.odd || p.src.Number <= a.last
+			a.at, a.last = append(a.at, i), p.src.Number
 		case p.src == nil && g != nil && !c.created(d, g):
-			_, made := c.hostMade(d, g)
-			s := stray{got: g, at: i, free: made, author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
+			s := stray{got: g, at: i, free: c.hostMade(d, g) != "", author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
 			if strays = append(strays, s); !s.free && s.author != nil {
 				authors.of(s.author).odd = true
 			}
@@ -124,7 +122,7 @@ func (c *comparer) spoken(d *destination, author *Client, wants map[*source]*exp
 func (c *comparer) copies(d *destination, author *Client, places []int, strays []stray) (list []element) {
 	l := d.line[1]
 	for _, i := range places {
-		if p := &l[i]; p.copied && p.src.client == author {
+		if p := &l[i]; p.copied && p.src.Client == author {
 			list = append(list, element{src: p.src, at: i, number: p.number, key: p.key, pair: -1, free: p.src.uncertain()})
 		}
 	}
@@ -177,7 +175,7 @@ func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	c.alignAll(&rows{
 		xs: xs, ys: ys, unique: uniqueIn(xs, ys),
 		kept:   pairs(xs, ys, func(e *element) (int64, bool) { return e.number, e.x == nil }),
-		number: [2]func(int) int64{func(i int) int64 { return said[i].number }, func(i int) int64 { return l[i].number }},
+		number: [2]func(int) int64{func(i int) int64 { return said[i].Number }, func(i int) int64 { return l[i].number }},
 		first:  align.Pair{X: -1, Y: -1},
 		size:   align.Pair{X: len(said), Y: len(l)},
 		open:   [2]bool{c.rates.lossy || c.t.late(), c.rates.lossy},

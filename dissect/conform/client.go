@@ -75,7 +75,7 @@ func (c *Client) bit() uint16 {
 func (c *Client) proved() bool { return c.given == 0 || c.spoke || c.shown > c.First }
 
 // isReady reports whether the client has entered the game with a ClientReady.
-func (c *Client) isReady() bool { return c.entry != nil && c.entry.kind == Input }
+func (c *Client) isReady() bool { return c.entry != nil && c.entry.Kind == Input }
 
 // spokeSince reports whether the client has sent messages long after the host's
 // last sign, at least two of which the host has not acknowledged.

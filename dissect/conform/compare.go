@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -24,24 +23,14 @@ const (
 
 // A source is the input of the timeline that caused a model's message.
 type source struct {
-	client  *Client
-	frame   int
-	time    time.Time
-	receipt *receipt
-	number  int64         // number of an input, or -1 if it has none
+	Event                 // without its body, and without the number of a control message
 	spots   []spot        // places of the messages that it caused
 	index   int32         // index of the input, counted from the start of the capture
 	matched int32         // number of copies that came
 	object  wire.ObjectID // object that it creates or requests
-	kind    Kind
-	typ     transport.Type
-	op      decode.Opcode
-	id      uint8 // id in a Disconnect
-	broken  bool
-	foreign bool
-	madeUp  bool
-	shared  bool // another client has sent the same
-	kept    bool // something refers to it
+	id      uint8         // id in a Disconnect
+	shared  bool          // another client has sent the same
+	kept    bool          // something refers to it
 }
 
 // A spot is the place of one of the host's numbered messages.
@@ -75,9 +64,12 @@ type expect struct {
 	done     bool
 }
 
+func (x *expect) finished() bool { return x.done }
+func (g *got) finished() bool    { return g.done }
+
 // copied reports whether the expected message is a copy of its cause.
 func (x *expect) copied() bool {
-	return x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ
+	return x.src.Kind == Input && x.src.Op == x.op && x.src.Type == x.typ
 }
 
 // keys returns the keys of the captured messages that it can be.
@@ -168,16 +160,16 @@ func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer
 // A destination has the messages to one client.
 type destination struct {
 	client    *Client
-	expects   []*expect         // expected messages that have not come, in the order of their causes
-	gots      []*got            // captured messages without a cause so far
-	awaited   keyed[*expect]    // expects by key
-	causeless keyed[*got]       // gots by key
-	names     map[uint64]bool   // NameChanges that it should have received, or has received
-	newest    int32             // index of the latest input with a message that came
-	doubtful  map[uint64]bool   // keys of messages that may be confused with others of the same bytes
-	scored    []scored          // messages about scores
-	line      [2]line           // its numbered messages, by class
-	left      [2]map[int64]*got // numbered messages without a cause, while they are judged
+	expects   []*expect            // expected messages that have not come, in the order of their causes
+	gots      []*got               // captured messages without a cause so far
+	awaited   map[uint64][]*expect // expects by key
+	causeless map[uint64][]*got    // gots by key
+	names     map[uint64]bool      // NameChanges that it should have received, or has received
+	newest    int32                // index of the latest input with a message that came
+	doubtful  map[uint64]bool      // keys of messages that may be confused with others of the same bytes
+	scored    []scored             // messages about scores
+	line      [2]line              // its numbered messages, by class
+	left      [2]map[int64]*got    // numbered messages without a cause, while they are judged
 	work      *work
 	onArrival bool // the host acts on messages as they arrive
 	views     map[*destination]*view
@@ -194,7 +186,7 @@ func (c *comparer) dest(client *Client) *destination {
 }
 
 func newDestination(client *Client, w *work) *destination {
-	return &destination{client: client, awaited: keyed[*expect]{}, causeless: keyed[*got]{}, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, work: w}
+	return &destination{client: client, awaited: map[uint64][]*expect{}, causeless: map[uint64][]*got{}, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, work: w}
 }
 
 // forget makes room for another destination. It judges the leftover messages to
@@ -234,7 +226,7 @@ func (in *inputs) add(key uint64, s *source, most int) {
 	if in[0] == nil || len(in[0]) >= most {
 		in[1], in[0] = in[0], map[uint64]*source{}
 	}
-	if old := in.find(key); old != nil && old.client != s.client {
+	if old := in.find(key); old != nil && old.Client != s.Client {
 		s.shared = true // several clients send it
 	}
 	in[0][key] = s
@@ -311,7 +303,7 @@ func (c *comparer) expected(by model, s *sent) {
 		to: s.to.client, by: by, src: src, typ: s.Type, op: s.op, body: body,
 		reliable: s.Reliable, priority: s.Priority, why: why,
 	}
-	x.replica = creates(c.specOf(&x)) && src.client == x.to
+	x.replica = creates(c.specOf(&x)) && src.Client == x.to
 	x.key = c.key(x.typ, x.reliable, x.priority, x.body)
 	if d := c.departure(s); d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {
@@ -345,7 +337,7 @@ func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
 			why = whyGuessed
 		}
 		return c.t.bodies.write(s.op, a), why
-	case s.Type == transport.Disconnect && src.kind == Left && len(s.Body) > 0:
+	case s.Type == transport.Disconnect && src.Kind == Left && len(s.Body) > 0:
 		return append([]byte{src.id}, s.Body[1:]...), ""
 	}
 	return s.Body, ""
@@ -419,9 +411,9 @@ func alternate(step []*expect) {
 // it, or "" if it does.
 func (x *expect) spared() string {
 	switch {
-	case x.src.madeUp:
+	case x.src.MadeUp:
 		return whyMadeUp
-	case x.src.client == x.to:
+	case x.src.Client == x.to:
 	case !x.to.proved():
 		return whyUnproved
 	}
@@ -438,18 +430,16 @@ func (c *comparer) await(d *destination, x *expect) {
 		}
 	}
 	d.expects = append(d.expects, x)
-	for _, key := range x.keys() {
-		d.awaited.add(key, x)
-	}
+	d.wait(x)
 	c.load.add(len(x.body))
 }
 
 // say records a client's message in the order of its number.
 func (c *comparer) say(src *source) {
-	if src == nil || src.kind != Input || src.number < 0 || src.typ != transport.Standard {
+	if src == nil || src.Number < 0 {
 		return
 	}
-	if c.places >= c.t.budget.of(maxPlaces) || !insert(&src.client.said, atNumber(src.client.said, src.number+1), src) {
+	if c.places >= c.t.budget.of(maxPlaces) || !insert(&src.Client.said, atNumber(src.Client.said, src.Number+1), src) {
 		c.t.noted[result.LimitMemory]++
 		return
 	}
@@ -518,7 +508,7 @@ func (c *comparer) output(e *Event) {
 	c.got.own = c.inputs.find(c.got.key)
 	g := c.got.keep()
 	d.gots = append(d.gots, g)
-	d.causeless.add(g.key, g)
+	d.causeless[g.key] = append(d.causeless[g.key], g)
 	c.load.add(len(g.Body))
 	c.relieve()
 }
@@ -572,7 +562,7 @@ func (c *comparer) rematch(d *destination) {
 			b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
 			were[x] = b
 		}
-		if g.Number <= b.lo || g.Number >= b.hi || g.Frame < x.src.client.First {
+		if g.Number <= b.lo || g.Number >= b.hi || g.Frame < x.src.Client.First {
 			return false
 		}
 		b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
@@ -624,17 +614,17 @@ type turn struct {
 // fits reports whether the message can be a copy of an expected one, given its
 // author's order of messages.
 func (t *turn) fits(x *expect) bool {
-	if t.g.Frame < x.src.client.First { // the client had not connected
+	if t.g.Frame < x.src.Client.First { // the client had not connected
 		return false
 	}
-	if t.g.Number < 0 || x.src.number < 0 || x.src.typ != transport.Standard || !x.copied() { // answers come at any time
+	if t.g.Number < 0 || x.src.Number < 0 || !x.copied() { // answers come at any time
 		return true
 	}
-	if author := x.src.client; t.author != author {
+	if author := x.src.Client; t.author != author {
 		t.author = author
-		t.lo, t.hi = t.d.numbersOf(classOf(t.g.Type), author, t.g.Number)
+		t.lo, t.hi = t.d.numbersOf(classOf(t.g.Type), author, t.g.Number, false)
 	}
-	return t.lo < x.src.number && x.src.number < t.hi
+	return t.lo < x.src.Number && x.src.Number < t.hi
 }
 
 // pair pairs an expected and a captured message. The captured message is
@@ -643,7 +633,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	c.close(x, g)
 	c.changes++
 	x.body = nil
-	if g.Number >= 0 && (!x.copied() || x.src != x.src.client.entry) { // copies of entries look alike
+	if g.Number >= 0 && (!x.copied() || x.src != x.src.Client.entry) { // copies of entries look alike
 		class := classOf(g.Type)
 		if d.line[class].caused(g.Number, x.src, x.copied()) > 0 && (x.copied() || !creates(c.specOf(x))) { // ships are told again and again
 			x.src.spots = append(x.src.spots, spot{to: d, class: uint8(class), number: g.Number})
@@ -655,9 +645,9 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	row := c.rep.Row(x.typ, x.op)
 	if x.copied() {
 		if x.src.matched++; x.src.matched == 1 && x.by == dialectModel {
-			c.rep.Break(result.Passed, x.typ, x.op, x.src.frame, true)
+			c.rep.Break(result.Passed, x.typ, x.op, x.src.Frame, true)
 		}
-		c.returns[x.op] = c.returns[x.op] || x.src.client == x.to
+		c.returns[x.op] = c.returns[x.op] || x.src.Client == x.to
 	}
 	switch changed := x.key != g.key; {
 	case changed:
@@ -674,7 +664,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	if !x.copied() {
 		return
 	}
-	if lag := g.Time.Sub(x.src.time); lag >= 0 {
+	if lag := g.Time.Sub(x.src.Time); lag >= 0 {
 		row.Lag(lag)
 	}
 }
@@ -705,12 +695,8 @@ func (c *comparer) choice(x *expect, g *got) {
 // close ends the wait of an expected message, and of a message of the host.
 // Either may be nil.
 func (c *comparer) close(x *expect, g *got) {
-	if x != nil && !x.done {
+	if x != nil {
 		x.done = true
-		for _, key := range x.keys() {
-			x.to.to.awaited.drop(key)
-			x.to.to.causeless.drop(key)
-		}
 	}
 	if g != nil {
 		g.done = true
@@ -732,7 +718,7 @@ func (c *comparer) relieve() {
 	}
 	for _, d := range c.order {
 		for _, g := range d.gots[:len(d.gots)/2] {
-			if why, ok := c.hostMade(d, g); ok && g.Op == msg.OpStateUpdate && g.standard() {
+			if why := c.hostMade(d, g); why != "" && g.Op == msg.OpStateUpdate && g.standard() {
 				c.incomparable(g, why)
 				g.done = true
 			}
@@ -762,12 +748,23 @@ func (c *comparer) tidy() {
 // tidy drops finished messages, and adds the others to a load.
 func (d *destination) tidy(l *load) {
 	d.expects = slices.DeleteFunc(d.expects, (*expect).finished)
+	d.gots = slices.DeleteFunc(d.gots, (*got).finished)
+	clear(d.awaited)
+	clear(d.causeless)
 	for _, x := range d.expects {
 		l.add(len(x.body))
+		d.wait(x)
 	}
-	d.gots = slices.DeleteFunc(d.gots, (*got).finished)
 	for _, g := range d.gots {
 		l.add(len(g.Body))
+		d.causeless[g.key] = append(d.causeless[g.key], g)
+	}
+}
+
+// wait adds an expected message to those that are found by their keys.
+func (d *destination) wait(x *expect) {
+	for _, key := range x.keys() {
+		d.awaited[key] = append(d.awaited[key], x)
 	}
 }
 

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -19,6 +20,7 @@ import (
 
 // Reasons due to the network or the recording.
 const (
+	whyOnlyHost = "the capture holds no message of a client"
 	whyNotTaken = "the capture does not show that the host got the message"
 	whyNotLetIn = "the capture does not show that the host had let the client into the game"
 	whyHole     = "the capture lacks a message of the host that can have been it"
@@ -105,20 +107,20 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	case x.why != "":
 		return x.why
 	case c.t.fromClients == 0:
-		return "the capture holds no message of a client"
-	case s.kind == Left && x.typ == transport.Standard:
+		return whyOnlyHost
+	case s.Kind == Left && x.typ == transport.Standard:
 		return whyLeave
 	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce || x.op == msg.OpVerifyEnterSet || creates(c.specOf(x)) && !x.copied()):
 		return whyLate
-	case s.op == msg.OpRequestObject && c.ofStranger(s.object):
+	case s.Op == msg.OpRequestObject && c.ofStranger(s.object):
 		return whyStranger
-	case x.op == msg.OpClientReady && s.client.Adopted:
+	case x.op == msg.OpClientReady && s.Client.Adopted:
 		return whyLate
-	case s.foreign:
+	case s.Foreign:
 		return whyForeign
-	case s == s.client.entry && x.copied() && c.actsOnArrival():
+	case s == s.Client.entry && x.copied() && c.actsOnArrival():
 		return whyCrossed // all look alike
-	case x.copied() && s.client != d.client && (!d.client.letIn() || s.frame < d.client.settled):
+	case x.copied() && s.Client != d.client && (!d.client.letIn() || s.Frame < d.client.settled):
 		return whyNotLetIn
 	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client):
 		return whyCrossed
@@ -144,9 +146,9 @@ func (c *comparer) excused(d *destination, x *expect) string {
 // "" if only rates explain its absence.
 func (d *destination) notOwed(s *source) string {
 	switch {
-	case !d.there(s.frame):
+	case !d.there(s.Frame):
 		return whyCrossed
-	case s.frame > min(s.client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
+	case s.Frame > min(s.Client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
 		return whyOpen
 	}
 	return ""
@@ -160,7 +162,7 @@ func (d *destination) there(frame int) bool {
 	if quit > 0 && frame > quit || frame > d.client.seen.frame {
 		return false
 	}
-	return e == nil || e.kind != Input || slices.ContainsFunc(e.spots, func(p spot) bool {
+	return e == nil || e.Kind != Input || slices.ContainsFunc(e.spots, func(p spot) bool {
 		l := p.to.line[p.class]
 		i, ok := l.index(p.number)
 		return ok && int(l[i].frame) <= frame
@@ -170,7 +172,7 @@ func (d *destination) there(frame int) bool {
 // arrived reports whether the host certainly received a message, because it
 // acknowledged it or acted on it.
 func (c *comparer) arrived(s *source) bool {
-	return s.matched > 0 || len(s.spots) > 0 || s.kind != Input || s.receipt != nil && s.receipt.acknowledged()
+	return s.matched > 0 || len(s.spots) > 0 || s.Kind != Input || s.receipt != nil && s.receipt.acknowledged()
 }
 
 // A bound is the range of the numbers of messages to a client that the host
@@ -210,7 +212,7 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 			narrow(at.from, at.till)
 		}
 	}
-	if s.number < 0 || s.typ != transport.Standard || class == 0 || len(d.line[class]) == 0 || c.actsOnArrival() && (lo > firstNumber || hi < lastNumber) {
+	if s.Number < 0 || class == 0 || len(d.line[class]) == 0 || c.actsOnArrival() && (lo > firstNumber || hi < lastNumber) {
 		return lo, hi
 	}
 	narrow(c.between(d, s, class))
@@ -221,8 +223,8 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 // same author sent before and afterwards.
 func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
-	list := s.client.said
-	i := atNumber(list, s.number)
+	list := s.Client.said
+	i := atNumber(list, s.Number)
 	var low, high int64
 	placed := func(first, second, u *source) (ok bool) {
 		if len(u.spots) > 0 && c.inTurn(first, second) {
@@ -258,7 +260,7 @@ func (c *comparer) sureSpot(d *destination, s *source, class int) (lo, hi int64,
 // inTurn reports whether the host certainly acted on one message of a client
 // before another one with a higher number.
 func (c *comparer) inTurn(first, second *source) bool {
-	if first == second || first.number >= second.number {
+	if first == second || first.Number >= second.Number {
 		return false
 	}
 	return !c.actsOnArrival() || first.receipt != nil && second.receipt != nil && !first.receipt.after(second.receipt)
@@ -272,7 +274,7 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 	if x.typ == transport.Connect { // the accept is the host's first message
 		lo = min(lo, -1)
 	}
-	if e := d.client.entry; e != nil && x.src.client != d.client && class == 1 {
+	if e := d.client.entry; e != nil && x.src.Client != d.client && class == 1 {
 		first, _ := x.src.before(e)
 		if n, _, ok := e.spotAt(d, class); !ok || lo < n || first {
 			return whyCrossed
@@ -289,21 +291,11 @@ func (c *comparer) unsent(d *destination, x *expect) string {
 
 // surplus judges a message without a cause.
 func (c *comparer) surplus(d *destination, g *got) {
-	if g.simulated() {
-		why, _ := c.hostMade(d, g)
-		c.incomparable(g, why)
-		return
-	}
-	if c.t.fromClients == 0 {
-		c.incomparable(g, "the capture holds no message of a client")
-		return
-	}
-	why, known := c.unprovoked(d, g)
-	switch {
-	case known && why == whyDoubled:
+	switch why := c.unprovoked(d, g); {
+	case why == whyDoubled:
 		c.rep.Row(g.Type, g.Op).Explained++
 		c.rep.Deviate(result.RuleArrival, g.Type, g.Op, g.Frame)
-	case known:
+	case why != "":
 		c.incomparable(g, why)
 	case g.Number >= 0 && c.work.over():
 		c.t.noted[result.LimitSearch]++
@@ -315,42 +307,39 @@ func (c *comparer) surplus(d *destination, g *got) {
 	}
 }
 
-// unprovoked returns the reason why a message without a cause is not compared.
-func (c *comparer) unprovoked(d *destination, g *got) (why string, ok bool) {
-	if why, ok := c.hostMade(d, g); ok {
-		return why, true
+// unprovoked returns the reason why a message without a cause is not compared,
+// or "" if the capture has what would have caused it.
+func (c *comparer) unprovoked(d *destination, g *got) string {
+	if why := c.hostMade(d, g); why != "" {
+		return why
 	}
-	return c.lostCause(d, g)
-}
-
-// lostCause returns the reason why the cause of a message may not be in the
-// capture.
-func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
-	own, counterpart, l := c.own(g), c.others(d, g), d.line[classOf(g.Type)]
-	if s := c.sharedCause(d, g); s != nil {
-		own = s
-	}
+	class := classOf(g.Type)
+	l := d.line[class]
+	least, most, shared := c.across(d, class, g.Number)
+	own, few := cmp.Or(shared, c.own(g)), c.sentToFew(d, class, g.Number)
 	_, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
+	case c.t.fromClients == 0:
+		return whyOnlyHost
 	case c.t.noted[result.NoteCut] > 0:
-		return whyCut, true
+		return whyCut
 	case own != nil && c.returned(d, g):
-		return "", false // the host sends it back to its author
-	case counterpart == noCounterpart:
-		return "", false
-	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || counterpart >= 0 && (own == nil || !c.refuted(d, g, own.client))):
-		return whyDoubled, true
-	case own != nil && own.client != d.client && c.crosses(d, own, classOf(g.Type)), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
+		return "" // the host sends it back to its author
+	case few:
+		return ""
+	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || most >= 0 && (own == nil || !c.refuted(d, g, own.Client))):
+		return whyDoubled
+	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
-		return whyCrossed, true
-	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
-		return whyDoubled, true
+		return whyCrossed
+	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client):
+		return whyDoubled
 	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number))):
-		return whyAgain, true
-	case g.open && !c.missedByAnother(d, atNumber(l, g.Number)), creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
-		return whyInput, true
+		return whyAgain
+	case g.open && least != noCounterpart, creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
+		return whyInput
 	}
-	return "", false
+	return ""
 }
 
 // crosses reports whether a client may have been in the game when the host
@@ -388,7 +377,7 @@ func (c *comparer) createdLate(d *destination, g *got) bool {
 	m, ok := c.t.bodies.game(g.Body).(*msg.VerifyEnterSet)
 	return ok && d.client.entry != nil && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.bit()&g.Slots != 0 && slices.ContainsFunc(o.said, func(s *source) bool {
-			return s.object == m.Object && s.op != msg.OpRequestObject && s.twice() && s.frame < d.client.entry.frame
+			return s.object == m.Object && s.Op != msg.OpRequestObject && s.twice() && s.Frame < d.client.entry.Frame
 		})
 	})
 }
@@ -423,9 +412,9 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 		if !causes(a) || created && a != d.client || a == d.client && c.t.relayOf(g.Type, g.Op) == decode.RelayForward {
 			continue
 		}
-		lo, hi := d.numbersOf(class, a, g.Number)
+		lo, hi := d.numbersOf(class, a, g.Number, c.actsOnArrival())
 		if c.actsOnArrival() { // this message or the next may be a retransmission
-			lo, hi = firstNumber, d.onTime(class, a, g.Number)
+			lo = firstNumber
 		}
 		if a == d.client {
 			lo, hi = c.ownBetween(d, class, g.Number, lo, hi)
@@ -450,7 +439,7 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 func (c *comparer) ownBetween(d *destination, class int, number, lo, hi int64) (int64, int64) {
 	if e := d.client.entry; e != nil {
 		if _, n, ok := e.spotAt(d, class); ok && n < number {
-			lo = max(lo, e.number)
+			lo = max(lo, e.Number)
 		}
 	}
 	for _, o := range c.order {
@@ -458,7 +447,8 @@ func (c *comparer) ownBetween(d *destination, class int, number, lo, hi int64) (
 			continue
 		}
 		if at := d.around(class, number, o, nil); at.till < lastNumber {
-			hi = min(hi, o.onTime(class, d.client, at.till))
+			_, next := o.numbersOf(class, d.client, at.till, true)
+			hi = min(hi, next)
 		}
 	}
 	return lo, hi
@@ -498,7 +488,7 @@ func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 // a message to it. Clients are told of ships before that.
 func (d *destination) inGame(class int, number int64) bool {
 	e := d.client.entry
-	if e == nil || e.kind != Input {
+	if e == nil || e.Kind != Input {
 		return d.client.Adopted && !d.client.Joining
 	}
 	_, last, ok := e.spotAt(d, class)
@@ -524,9 +514,11 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 	for _, g := range list {
 		switch {
 		case g.done || x.key == g.key && !x.replica || g.Type != x.typ || g.Op != x.op || g.Reliable != x.reliable && x.copied():
-		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi || c.actsOnArrival() && c.shared(d, g)):
+		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi):
 		case c.related(x, g):
-			return g
+			if _, most, _ := c.across(d, class, g.Number); most < 0 || !c.actsOnArrival() {
+				return g
+			}
 		}
 	}
 	return nil
@@ -549,7 +541,7 @@ func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
 // bytes.
 func (c *comparer) related(x *expect, g *got) bool {
 	switch {
-	case x.src.kind == Left && x.typ == transport.Standard:
+	case x.src.Kind == Left && x.typ == transport.Standard:
 		return false
 	case x.replica:
 		return c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
@@ -575,7 +567,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	}
 	if x.reliable {
 		if why := c.excused(d, x); why != "" {
-			if other, known := c.unprovoked(d, g); known {
+			if other := c.unprovoked(d, g); other != "" {
 				c.excuse(x, why)
 				c.incomparable(g, other)
 				return
@@ -645,7 +637,7 @@ func (c *comparer) crowded(cl *Client) bool {
 // can do that.
 func (c *comparer) returned(d *destination, g *got) bool {
 	own := c.own(g)
-	if own == nil || own.client != d.client || own.shared || own.frame > g.Frame || g.Slots == 0 || c.returns[g.Op] {
+	if own == nil || own.Client != d.client || own.shared || own.Frame > g.Frame || g.Slots == 0 || c.returns[g.Op] {
 		return false
 	}
 	if g.Number >= 0 {

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -25,9 +26,9 @@ var madeWhy = [256]string{
 	decode.MadeByFiles:      "the host compares files",
 }
 
-// hostMade reports whether a message without a cause is one that hosts send
-// unasked, and why it cannot be compared.
-func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
+// hostMade returns why a message without a cause cannot be compared, if it is
+// one that hosts send unasked.
+func (c *comparer) hostMade(d *destination, g *got) (why string) {
 	switch made := c.t.bodies.specOf(g.Event).Made; {
 	case !g.standard():
 		why = c.controlMade(d, g)
@@ -40,10 +41,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	case made != decode.MadeByStock || c.t.sender != decode.OpenBC || g.simulated():
 		why = madeWhy[made]
 	}
-	if why != "" {
-		return why, true
-	}
-	return c.ofUnseen(g)
+	return cmp.Or(why, c.ofUnseen(g))
 }
 
 // controlMade returns the reason for a message of the transport layer, or "" if
@@ -92,11 +90,13 @@ func (c *comparer) stateMade(g *got) string {
 	return ""
 }
 
-// ofUnseen reports whether a message can be a copy from a client without
-// captured traffic. It names an object of a player that the capture lacks, or
-// nothing that tells its author.
-func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
+// ofUnseen returns the reason for a message that can be a copy from a client
+// without captured traffic, or "" if it cannot. It names an object of a player
+// that the capture lacks, or nothing that tells its author.
+func (c *comparer) ofUnseen(g *got) string {
 	some := c.t.strange(g.Time)
-	ok = g.Slots == 0 && some || g.Slots&^c.t.seenSlots() != 0 && (some || c.t.late())
-	return whyUnseen, ok
+	if g.Slots == 0 && some || g.Slots&^c.t.seenSlots() != 0 && (some || c.t.late()) {
+		return whyUnseen
+	}
+	return ""
 }

@@ -29,7 +29,7 @@ func TestLimitNotes(t *testing.T) {
 	d := r.cmp.dest(to)
 	for range maxDoubted + 3 {
 		r.cmp.rates.extra(r.cmp, d, &got{Event: &Event{Client: to, Number: -1}})
-		r.cmp.rates.missed(&expect{src: &source{client: to, matched: 1}, to: to})
+		r.cmp.rates.missed(&expect{src: &source{Event: Event{Client: to}, matched: 1}, to: to})
 	}
 	for range maxGroups + 5 {
 		r.cmp.rates.tally(group{from: &Client{}})
@@ -37,7 +37,7 @@ func TestLimitNotes(t *testing.T) {
 	for i := range uint64(2000) {
 		d.newName(i, &r.t.noted)
 	}
-	src := &source{client: to}
+	src := &source{Event: Event{Client: to}}
 	r.cmp.src = src
 	for range maxDepartures + 7 {
 		r.cmp.depart(relay.Departure{Guard: relay.GuardObject})
@@ -72,7 +72,7 @@ func TestQueueIsBounded(t *testing.T) {
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	wait := func(i int, done bool) {
-		c.src = &source{client: client, kind: Input, typ: transport.Standard, op: msg.OpChat, number: -1}
+		c.src = &source{Event: Event{Client: client, Kind: Input, Type: transport.Standard, Op: msg.OpChat, Number: -1}}
 		x := &expect{to: client, src: c.src, key: uint64(i) + 1, typ: transport.Standard, op: msg.OpChat, reliable: true, by: stockModel, body: make([]byte, 9)}
 		c.step = append(c.step, x)
 		if c.settle(); done {
@@ -103,7 +103,7 @@ func TestUpdatesMakeRoom(t *testing.T) {
 	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
-	c.src = &source{client: client, kind: Input, typ: transport.Standard, op: msg.OpChat, number: -1}
+	c.src = &source{Event: Event{Client: client, Kind: Input, Type: transport.Standard, Op: msg.OpChat, Number: -1}}
 	c.step = append(c.step, &expect{to: client, src: c.src, key: 1, typ: transport.Standard, op: msg.OpChat, reliable: true, by: stockModel, body: make([]byte, 9)})
 	c.settle()
 	d := c.dest(client)
@@ -129,13 +129,13 @@ func TestLateNumbers(t *testing.T) {
 		if insert(&l, atNumber(l, n), place{number: n}) != (len(l) <= maxLooked+1 && n > 100_000-maxLooked-1) {
 			t.Fatalf("number %d: %d are remembered", n, len(l))
 		}
-		insert(&s, atNumber(s, n), &source{number: n})
+		insert(&s, atNumber(s, n), &source{Event: Event{Number: n}})
 	}
 	if len(l) != maxLooked+1 || len(s) != maxLooked+1 {
 		t.Errorf("%d and %d are remembered, want %d", len(l), len(s), maxLooked+1)
 	}
 	for i := range l[1:] {
-		if l[i].number >= l[i+1].number || s[i].number >= s[i+1].number {
+		if l[i].number >= l[i+1].number || s[i].Number >= s[i+1].Number {
 			t.Fatalf("out of order at %d", i)
 		}
 	}

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -82,7 +83,7 @@ func (c *comparer) lookAcross(d, o *destination) {
 // were in the game. It also reports whether these are certain.
 func (c *comparer) together(d, o *destination) (at align.Pair, certain bool) {
 	e, f := d.client.entry, o.client.entry
-	if e != nil && f != nil && e.kind == Input && f.kind == Input && (!c.actsOnArrival() || !e.twice() && !f.twice()) { // otherwise the host may have acted on one twice
+	if e != nil && f != nil && e.Kind == Input && f.Kind == Input && (!c.actsOnArrival() || !e.twice() && !f.twice()) { // otherwise the host may have acted on one twice
 		if f.index > e.index {
 			e = f
 		}
@@ -109,7 +110,7 @@ func (d *destination) lastOf(s *source) (i int, ok bool) {
 			}
 		}
 	}
-	if n == 0 || hi-lo >= n || int(l[lo].frame) < s.client.First {
+	if n == 0 || hi-lo >= n || int(l[lo].frame) < s.Client.First {
 		return 0, false
 	}
 	before := lo - 1
@@ -123,7 +124,7 @@ func (d *destination) lastOf(s *source) (i int, ok bool) {
 // one has a later cause.
 func (d *destination) later(i int, frame int32) bool {
 	l := d.line[1]
-	return d.work.seek(i-1, -1, len(l), func(k int) bool { return l[k].src != nil && l[k].src.frame > int(frame) }) >= 0
+	return d.work.seek(i-1, -1, len(l), func(k int) bool { return l[k].src != nil && l[k].src.Frame > int(frame) }) >= 0
 }
 
 // lastBefore returns the last place of a message to a client that was recorded
@@ -165,7 +166,7 @@ func (c *comparer) passedOn(list []element, d, o *destination, from int) []eleme
 // that this client gets no copy.
 func (c *comparer) mayCome(g *got, from *Client) bool {
 	if own := c.own(g); own != nil && !own.shared {
-		return own.client == from
+		return own.Client == from
 	}
 	return c.t.causes(g.Event)(from)
 }
@@ -178,8 +179,8 @@ func (c *comparer) saidBy(key uint64) []netip.AddrPort {
 		for _, d := range c.order {
 			for i := range d.line[1] {
 				p := &d.line[1][i]
-				if p.copyOf != nil && !slices.Contains(c.sayers[p.key], p.copyOf.client.Addr) {
-					c.sayers[p.key] = append(c.sayers[p.key], p.copyOf.client.Addr)
+				if p.copyOf != nil && !slices.Contains(c.sayers[p.key], p.copyOf.Client.Addr) {
+					c.sayers[p.key] = append(c.sayers[p.key], p.copyOf.Client.Addr)
 				}
 			}
 		}
@@ -279,18 +280,36 @@ func mostly(g *align.Grid) bool {
 	return 5*wild > len(g.X)+len(g.Y)
 }
 
-// others returns the place of the counterpart that any other client received.
-// It returns noCounterpart if at least as many clients certainly lack the
-// message as have it, although a client's message would have reached them all.
-func (c *comparer) others(d *destination, g *got) int32 {
-	i, ok := d.line[1].index(g.Number)
-	if !ok || !g.standard() || !c.ended {
-		return unknownCounterpart
+// across returns what the other clients have as counterparts of a message: the
+// lowest and the highest place. It also returns the client's message of which
+// one of the counterparts is a copy, or nil if none is known.
+func (c *comparer) across(d *destination, class int, number int64) (least, most int32, cause *source) {
+	least, most = unknownCounterpart, unknownCounterpart
+	i, ok := d.line[1].index(number)
+	if !ok || class == 0 || !c.ended {
+		return least, most, nil
 	}
-	if lack, have := c.without(d, i); len(lack) >= have {
-		return noCounterpart
+	for _, o := range c.order {
+		if o == d {
+			continue
+		}
+		k := c.view(d, o).counterparts[i]
+		if least, most = min(least, k), max(most, k); k >= 0 && o.line[1][k].copied {
+			cause = cmp.Or(cause, o.line[1][k].src)
+		}
 	}
-	return c.anyCounterpart(d, i)
+	return least, most, cause
+}
+
+// sentToFew reports whether at least as many clients certainly lack a message
+// as have it, although a client's message would have reached them all.
+func (c *comparer) sentToFew(d *destination, class int, number int64) bool {
+	i, ok := d.line[1].index(number)
+	if !ok || class == 0 || !c.ended {
+		return false
+	}
+	lack, have := c.without(d, i)
+	return len(lack) >= have
 }
 
 // without returns the clients that certainly lack a message, or a message near
@@ -334,18 +353,21 @@ func (c *comparer) uneven() {
 	for _, d := range c.order {
 		for i := range d.line[1] {
 			p := &d.line[1][i]
-			if p.copyOf == nil || d.judged[int32(i)] || !c.missedByAnother(d, i) { //nolint:gosec // a place in a line
+			if p.copyOf == nil || d.judged[int32(i)] { //nolint:gosec // a place in a line
+				continue
+			}
+			if least, _, _ := c.across(d, 1, p.number); least != noCounterpart {
 				continue
 			}
 			lack, have := c.without(d, i)
-			told := func(o *destination) bool { return c.blamed[blame{o.client.Addr, p.copyOf.frame, p.op}] }
+			told := func(o *destination) bool { return c.blamed[blame{o.client.Addr, p.copyOf.Frame, p.op}] }
 			lack = slices.DeleteFunc(lack, told)
 			switch {
 			case len(lack) < have:
 				for _, o := range lack {
 					c.differ(result.Difference{
-						Kind: "missing", Frame: p.copyOf.frame, Opcode: p.op, Type: transport.Standard, To: o.client.Addr,
-						Detail: "no copy of the message of " + p.copyOf.client.String() + " in this frame where others received theirs", What: "passed on",
+						Kind: "missing", Frame: p.copyOf.Frame, Opcode: p.op, Type: transport.Standard, To: o.client.Addr,
+						Detail: "no copy of the message of " + p.copyOf.Client.String() + " in this frame where others received theirs", What: "passed on",
 					}, nil, nil)
 				}
 			case !told(d) && !c.blamed[blame{d.client.Addr, int(p.frame), p.op}]:
@@ -356,48 +378,6 @@ func (c *comparer) uneven() {
 			}
 		}
 	}
-}
-
-// anyCounterpart returns the place of the counterpart that any other client
-// received.
-func (c *comparer) anyCounterpart(d *destination, i int) (counterpart int32) {
-	counterpart = unknownCounterpart
-	for _, o := range c.order {
-		if o != d {
-			counterpart = max(counterpart, c.view(d, o).counterparts[i])
-		}
-	}
-	return counterpart
-}
-
-// sharedCause returns the client's message of which another client received a
-// copy at the same place, or nil if none is known.
-func (c *comparer) sharedCause(d *destination, g *got) *source {
-	i, ok := d.line[1].index(g.Number)
-	if !ok || !c.ended || !g.standard() {
-		return nil
-	}
-	for _, o := range c.order {
-		if o == d {
-			continue
-		}
-		if k := c.view(d, o).counterparts[i]; k >= 0 && o.line[1][k].copied {
-			return o.line[1][k].src
-		}
-	}
-	return nil
-}
-
-// shared reports whether another client also received a message.
-func (c *comparer) shared(d *destination, g *got) bool {
-	i, ok := d.line[1].index(g.Number)
-	return ok && c.ended && g.standard() && c.anyCounterpart(d, i) >= 0
-}
-
-// missedByAnother reports whether another client certainly did not receive a
-// message at its place.
-func (c *comparer) missedByAnother(d *destination, i int) bool {
-	return i < len(d.line[1]) && slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && c.view(d, o).counterparts[i] == noCounterpart })
 }
 
 // lacking reports whether a client certainly lacks its copy of a message,

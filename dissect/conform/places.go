@@ -7,7 +7,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Numbers that do not occur.
@@ -37,7 +36,7 @@ type line []place
 type numbered interface{ num() int64 }
 
 func (p place) num() int64   { return p.number }
-func (s *source) num() int64 { return s.number }
+func (s *source) num() int64 { return s.Number }
 
 // atNumber returns the index of the first element with at least that number.
 func atNumber[T numbered](list []T, number int64) int {
@@ -93,20 +92,21 @@ func (w *work) seek(i, by, n int, f func(k int) bool) int {
 }
 
 // numbersOf returns the numbers of the messages of an author whose copies come
-// before and after a number.
-func (d *destination) numbersOf(class int, author *Client, number int64) (lo, hi int64) {
+// before and after a number. If once is true, it leaves out messages that the
+// host may have received more than once.
+func (d *destination) numbersOf(class int, author *Client, number int64, once bool) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
 	l := d.line[class]
 	i := atNumber(l, number)
 	numbered := func(k int) bool {
 		s := l[k].src
-		return s != nil && s.client == author && s.number >= 0 && s.typ == transport.Standard && l[k].number != number
+		return s != nil && s.Client == author && s.Number >= 0 && l[k].number != number && !(once && s.twice())
 	}
 	if k := d.work.seek(i-1, -1, len(l), numbered); k >= 0 {
-		lo = l[k].src.number
+		lo = l[k].src.Number
 	}
 	if k := d.work.seek(i, 1, len(l), numbered); k >= 0 {
-		hi = l[k].src.number
+		hi = l[k].src.Number
 	}
 	return lo, hi
 }
@@ -116,14 +116,14 @@ func (d *destination) numbersOf(class int, author *Client, number int64) (lo, hi
 func (d *destination) causeFits(class, i int) bool {
 	p := &d.line[class][i]
 	s := p.src
-	if s == nil || p.ambiguous || int(p.frame) < s.frame {
+	if s == nil || p.ambiguous || int(p.frame) < s.Frame {
 		return false
 	}
-	if s.number < 0 {
+	if s.Number < 0 {
 		return true
 	}
-	lo, hi := d.numbersOf(class, s.client, p.number)
-	return lo <= s.number && s.number <= hi
+	lo, hi := d.numbersOf(class, s.Client, p.number, false)
+	return lo <= s.Number && s.Number <= hi
 }
 
 // unseen reports whether the capture lacks a number between lo and hi, or they
@@ -163,7 +163,7 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 	var lo, hi int64
 	both := func(k int) (ok bool) {
 		s := l[k].src
-		if s == nil || s == own || l[k].number == number || d.onArrival && (s.kind != Input || s.twice() || !l[k].copied && l[k].op == msg.OpObjectCreateTeam) { // leaves look alike; the host may have acted on it twice, or for another reason
+		if s == nil || s == own || l[k].number == number || d.onArrival && (s.Kind != Input || s.twice() || !l[k].copied && l[k].op == msg.OpObjectCreateTeam) { // leaves look alike; the host may have acted on it twice, or for another reason
 			return false
 		}
 		d.work.spend(len(s.spots))
@@ -186,7 +186,7 @@ func (d *destination) count(class int, key uint64, lo, hi int64, author *Client)
 	i := atNumber(l, lo+1)
 	for ; i < len(l) && l[i].number < hi && !d.work.over(); i++ {
 		d.work.spend(1)
-		if l[i].key == key && (l[i].src == nil || author == nil || l[i].src.client == author) {
+		if l[i].key == key && (l[i].src == nil || author == nil || l[i].src.Client == author) {
 			n++
 		}
 	}
@@ -215,12 +215,12 @@ func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool
 	s := author.said
 	i := atNumber(s, hi)
 	if hi == lastNumber && i > 0 {
-		hi = s[i-1].number
+		hi = s[i-1].Number
 	}
 	for calls := 0; hi > lo; i-- {
 		below := lo // next lower number that the capture has
 		if i > 0 {
-			below = max(lo, s[i-1].number)
+			below = max(lo, s[i-1].Number)
 		}
 		for n := hi - 1; n > below; n-- {
 			if calls++; calls > maxLooked || f(n) {
@@ -272,18 +272,4 @@ func (d *destination) agrees(s *source, number int64, class int) bool {
 		}
 	}
 	return known
-}
-
-// onTime returns the number of the next message of an author that was sent only
-// once and whose copy comes after a number.
-func (d *destination) onTime(class int, author *Client, number int64) int64 {
-	l := d.line[class]
-	k := d.work.seek(atNumber(l, number+1), 1, len(l), func(k int) bool {
-		s := l[k].src
-		return s != nil && s.client == author && s.number >= 0 && s.typ == transport.Standard && !s.twice()
-	})
-	if k >= 0 {
-		return l[k].src.number
-	}
-	return lastNumber
 }

@@ -72,7 +72,7 @@ func (r *rates) tally(g group) *tally {
 }
 
 // expected counts an expected unreliable message.
-func (r *rates) expected(x *expect) { r.tally(group{x.src.client, x.to, x.op}).all++ }
+func (r *rates) expected(x *expect) { r.tally(group{x.src.Client, x.to, x.op}).all++ }
 
 const (
 	whyUnreliable = "it is unreliable, and the line loses about as many"
@@ -81,7 +81,7 @@ const (
 
 // missed counts an unreliable message that did not come.
 func (r *rates) missed(x *expect) {
-	t := r.tally(group{x.src.client, x.to, x.op})
+	t := r.tally(group{x.src.Client, x.to, x.op})
 	if x.copied() && x.src.matched == 0 {
 		r.doubt(&t.nobody, x, whyNobody)
 	} else {
@@ -210,7 +210,7 @@ func (c *comparer) settleChanged(part float64) {
 		for _, g := range t.extra.gots {
 			i := slices.IndexFunc(missed[g.Client], func(m change) bool {
 				c.work.spend(1)
-				return !c.work.over() && !taken[m.x] && m.x.op == g.Op && m.x.src.frame <= g.Frame && nearly(m.x.body, g.Body)
+				return !c.work.over() && !taken[m.x] && m.x.op == g.Op && m.x.src.Frame <= g.Frame && nearly(m.x.body, g.Body)
 			})
 			if i >= 0 {
 				m := missed[g.Client][i]

@@ -235,12 +235,9 @@ func (r *Replay) begun(e *Event) {
 	r.index++
 	clear(c.departs)
 	c.departs = c.departs[:0]
-	*c.src = source{
-		index: r.index, client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op,
-		broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, number: -1,
-	}
-	if e.standard() {
-		c.src.number = e.Number
+	*c.src = source{Event: *e, index: r.index}
+	if c.src.Body = nil; !e.standard() {
+		c.src.Number = -1
 	}
 	if e.Kind == Left {
 		c.src.id = r.t.leaver(e)
@@ -307,7 +304,7 @@ func (r *Replay) count() {
 	}
 	for _, c := range t.all {
 		switch {
-		case c.admitted && (c.letIn() || c.exit == nil || c.exit.kind != PutOut):
+		case c.admitted && (c.letIn() || c.exit == nil || c.exit.Kind != PutOut):
 		case c.Adopted:
 			n[result.NoteUnknown]++
 		default:

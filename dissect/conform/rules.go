@@ -18,9 +18,9 @@ func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
 	switch {
 	case x.typ == transport.NameChange:
 		return result.RuleNames
-	case x.typ == transport.Disconnect, x.src.kind == Left:
+	case x.typ == transport.Disconnect, x.src.Kind == Left:
 		return result.RuleLeave
-	case x.src.broken && how == "missing":
+	case x.src.Broken && how == "missing":
 		return result.RuleFragments
 	case how != "differs":
 		return c.sentOtherwise(x, how == "extra")
@@ -37,7 +37,7 @@ func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
 func (c *comparer) sentOtherwise(x *expect, extra bool) *decode.Rule {
 	spec := c.specOf(x)
 	passed := spec.Relay == decode.RelayForward || spec.Relay == decode.RelayEcho || creates(spec) // by the stock host
-	others := x.src.client != x.to
+	others := x.src.Client != x.to
 	d, habit := spec.Deviation(decode.OpenBC), spec.Habit(decode.OpenBC)
 	switch {
 	case d != nil && x.copied() && passed != extra:
@@ -48,7 +48,7 @@ func (c *comparer) sentOtherwise(x *expect, extra bool) *decode.Rule {
 		return result.RuleUnknown
 	case habit != nil && spec.Topic != decode.TopicTalk:
 		return &habit.Rule
-	case creates(spec) && x.src.op == msg.OpRequestObject:
+	case creates(spec) && x.src.Op == msg.OpRequestObject:
 		return result.RuleRequest
 	case creates(spec):
 		return result.RuleObjects
@@ -76,9 +76,9 @@ func (c *comparer) actsAgain(d *destination, g *got) bool {
 	i, ok := l.index(g.Number)
 	again := func(k int) bool {
 		s := l[k].src
-		return s != nil && (s.twice() && l[k].key == g.key || l[k].op == g.Op && s.client == d.client && !l[k].copied && (s.twice() || s == d.client.entry))
+		return s != nil && (s.twice() && l[k].key == g.key || l[k].op == g.Op && s.Client == d.client && !l[k].copied && (s.twice() || s == d.client.entry))
 	}
-	ready := func(o *Client) bool { return o != d.client && o.entry != nil && o.entry.op == g.Op }
+	ready := func(o *Client) bool { return o != d.client && o.entry != nil && o.entry.Op == g.Op }
 	return ok && g.standard() && (slices.ContainsFunc(c.t.order, ready) || d.work.seek(i-1, -1, len(l), again) >= 0 || d.work.seek(i+1, 1, len(l), again) >= 0)
 }
 
@@ -94,14 +94,14 @@ func (c *comparer) absent(x *expect) bool {
 	if !ok {
 		return false
 	}
-	told := max(x.src.frame, x.to.settled)
+	told := max(x.src.Frame, x.to.settled)
 	slot, known := ship.id.Slot()
 	own := c.inputs.find(x.key)
 	return own != nil && own.uncertain() || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
-		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.frame <= told
+		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.Frame <= told
 	}) || slices.ContainsFunc(c.explosions[ship.id], func(p spot) bool {
 		l := p.to.line[1]
-		later := func(k int) bool { return l[k].src != nil && l[k].src.frame > told }
+		later := func(k int) bool { return l[k].src != nil && l[k].src.Frame > told }
 		return c.work.seek(atNumber(l, p.number)-1, -1, len(l), later) < 0
 	})
 }
@@ -132,7 +132,7 @@ func (c *comparer) reformed(x *expect) bool {
 		return false
 	}
 	row.Expected--
-	c.rep.Fixes(rule, x.src.frame)
+	c.rep.Fixes(rule, x.src.Frame)
 	return true
 }
 

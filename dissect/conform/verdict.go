@@ -12,7 +12,7 @@ import (
 
 // excuse counts a message that is not required.
 func (c *comparer) excuse(x *expect, why string) {
-	c.rep.Excuse(why, x.typ, x.op, x.src.frame)
+	c.rep.Excuse(why, x.typ, x.op, x.src.Frame)
 }
 
 // missing counts a message that the host should have sent.
@@ -20,12 +20,12 @@ func (c *comparer) missing(x *expect) {
 	if c.reformed(x) {
 		return
 	}
-	text, what := fmt.Sprintf("expected after the message of %v in this frame", x.src.client), "sent"
+	text, what := fmt.Sprintf("expected after the message of %v in this frame", x.src.Client), "sent"
 	if x.copied() {
 		what = "passed on"
-		text = fmt.Sprintf("no copy of the message of %v in this frame", x.src.client)
+		text = fmt.Sprintf("no copy of the message of %v in this frame", x.src.Client)
 	}
-	c.differ(result.Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: text, What: what, ByRate: !x.reliable}, x.body, nil)
+	c.differ(result.Difference{Kind: "missing", Frame: x.src.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: text, What: what, ByRate: !x.reliable}, x.body, nil)
 }
 
 // deviates counts a message that did not come because of a rule.
@@ -34,9 +34,9 @@ func (c *comparer) deviates(x *expect, rule *decode.Rule) {
 		c.rep.Row(x.typ, x.op).Explained++
 	}
 	if x.copied() {
-		c.rep.Drop(x.typ, x.op, x.src.frame)
+		c.rep.Drop(x.typ, x.op, x.src.Frame)
 	}
-	c.rep.Deviate(rule, x.typ, x.op, x.src.frame)
+	c.rep.Deviate(rule, x.typ, x.op, x.src.Frame)
 }
 
 // incomparable counts a message of the host that cannot be compared.
@@ -51,12 +51,12 @@ func (c *comparer) extra(to *Client, g *got) {
 		Kind: "extra", Frame: g.Frame, Opcode: g.Op, Type: g.Type, To: to.Addr, Detail: "no message of a client causes it",
 		What: "sent without a cause", ByRate: g.Number < 0,
 	}
-	if own := c.own(g); own != nil && own.frame <= g.Frame {
+	if own := c.own(g); own != nil && own.Frame <= g.Frame {
 		_, _, before := own.spotAt(to.to, 1)
 		switch {
-		case own.client == to && !c.returns[g.Op]:
+		case own.Client == to && !c.returns[g.Op]:
 			d.What, d.ByRate = "sent back to their author", false
-		case c.blamed[blame{to.Addr, own.frame, own.op}]: // it is missing at its place
+		case c.blamed[blame{to.Addr, own.Frame, own.Op}]: // it is missing at its place
 			d.What = result.OutOfOrder
 		case before:
 			d.What = "sent twice"
@@ -98,10 +98,10 @@ func (c *comparer) differs(x *expect, g *got, byRate bool) {
 		at++
 	}
 	if at < max(len(want), len(c.buf)) {
-		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, byteAt(c.buf, at), byteAt(want, at), x.src.frame)
+		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, byteAt(c.buf, at), byteAt(want, at), x.src.Frame)
 		what = fmt.Sprintf("changed, first in byte %d", at)
 	}
-	c.blamed[blame{x.to.Addr, x.src.frame, x.op}] = true
+	c.blamed[blame{x.to.Addr, x.src.Frame, x.op}] = true
 	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what, ByRate: byRate}, x.body, g.Body)
 }
 
