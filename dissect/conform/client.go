@@ -30,10 +30,9 @@ type Client struct {
 	got       [2]track // the host's numbered messages to it
 	shown     int      // frame of its latest message that the host acknowledged
 	dismissed moment   // when the host told others that it has left
-	turns     [2]turns
-	leave     *Event // its leave, as long as the host has not acted on it
-	quit      int    // frame of the leave
-	ended     moment // when the client was gone
+	leave     *Event   // its leave, as long as the host has not acted on it
+	quit      int      // frame of the leave
+	ended     moment   // when the client was gone
 
 	seen         moment // when it sent its latest datagram
 	lastFromHost moment // when the host last sent it a datagram
@@ -96,5 +95,4 @@ func (c *Client) begin() {
 	for k := range c.sent {
 		c.sent[k].begun, c.got[k].begun = true, true
 	}
-	c.turns[1].known = true
 }

@@ -513,12 +513,6 @@ func (c *comparer) output(e *Event) {
 	c.relieve()
 }
 
-// awaits reports whether a message of the captured host is expected.
-func (c *comparer) awaits(e *Event) bool {
-	g := got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
-	return c.choose(c.dest(e.Client), &g) != nil
-}
-
 // choose returns the first expected message that matches a captured one and
 // keeps its author's order of numbers. It prefers messages that the host has to
 // send.

@@ -196,7 +196,6 @@ func (r *Replay) play(e *Event) {
 
 // output handles a message of the captured host.
 func (r *Replay) output(e *Event) {
-	r.t.copied(e, r.cmp.awaits)
 	r.scores(e)
 	r.explode(e)
 	r.cmp.output(e)

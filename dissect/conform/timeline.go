@@ -90,7 +90,7 @@ type timeline struct {
 	clock        packet.Clock
 	now          moment
 	shared       bool
-	ordered      bool // clients' messages take effect in the order of their numbers
+	ordered      bool // a leave waits for the messages before it
 	impostors    bool // clients act for the ships of others
 	strangers    map[uint8]bool
 	parted       int            // number of players without captured traffic who left
@@ -295,7 +295,6 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	if c.body == nil { // otherwise it is a retransmission
 		c.body, c.openBC = bytes.Clone(body), r.Transport.Short
 		t.follow(r, c)
-		c.turns[0] = turns{known: true, next: r.Number + 1}
 	}
 }
 
@@ -308,8 +307,7 @@ func (t *timeline) end(c *Client, how Kind) {
 	for k := range c.sent {
 		clear(c.sent[k].of[:]) // later acknowledgements say nothing of how often the host acted on them
 	}
-	c.turns, c.leave = [2]turns{}, nil
-	c.quit = cmp.Or(c.quit, t.now.frame)
+	c.leave, c.quit = nil, cmp.Or(c.quit, t.now.frame)
 	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
 	}
@@ -365,7 +363,6 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	}
 	e, ok := t.eventOf(r, c, Input)
 	if !ok {
-		t.turn(c, r, nil)
 		return
 	}
 	if c.Slot < 0 && c.playing {
@@ -383,7 +380,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	} else if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has received the accept
 		t.admit(c)
 	}
-	t.turn(c, r, e)
+	t.act(e)
 }
 
 // signed records the id in a client's datagram.
@@ -416,25 +413,6 @@ func (t *timeline) input(e *Event) {
 		c.playing = c.letIn() || c.Adopted || c.answered == len(rounds)
 	case c.Adopted || c.sent[1].lacking() || c.got[1].lacking():
 		t.plays(c)
-	}
-	t.hand(c, e)
-}
-
-// leaver returns the id that a client's leave names.
-func (t *timeline) leaver(e *Event) uint8 {
-	if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
-		return m.ID
-	}
-	return e.Client.Peer
-}
-
-// leaves emits that a client leaves.
-func (t *timeline) leaves(e *Event) {
-	c := e.Client
-	t.end(c, Left)
-	e.Time = t.now.time
-	if id := t.leaver(e); id != c.Peer {
-		t.pretended[id] = e.Time
 	}
 	t.hand(c, e)
 }
@@ -485,7 +463,6 @@ func (t *timeline) acknowledged(r *dissect.Record, c *Client) {
 	if receipt := c.sent[class(h)].acknowledged(r); receipt != nil && !h.Fragment {
 		c.shown = max(c.shown, receipt.frame)
 	}
-	t.pass(c, class(h))
 	if c.leave != nil && c.leave.receipt.acknowledged() {
 		t.leaves(c.leave)
 	}

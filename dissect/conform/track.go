@@ -144,13 +144,6 @@ func (t *track) acknowledged(ack *dissect.Record) *receipt {
 	return *at
 }
 
-// received reports whether the message with a number is in the capture, or the
-// receiver has acknowledged it or one of its fragments.
-func (t *track) received(number int64) bool {
-	r := t.of[uint8(number)] //nolint:gosec // the low byte
-	return r != nil && r.number == number && (!r.partial || r.got > 0)
-}
-
 // lacking reports whether the capture lacks any message.
 func (t *track) lacking() bool { return t.missing() > 0 }
 

@@ -38,7 +38,8 @@ func TestTurn(t *testing.T) {
 	s.run(8 * time.Second)
 	s.chat("two ")
 	r := s.judge()
-	if got, want := matched(r, msg.OpChat), 3*3+2*3+3*3; got != want {
+	// The copy for D has no verdict: the recording does not show that the message waits.
+	if got, want := matched(r, msg.OpChat), 3*3+2*3+3*3-1; got != want {
 		t.Errorf("%d lines of chat are compared, want %d", got, want)
 	}
 }
