@@ -42,7 +42,6 @@ type Client struct {
 
 	to     *destination     // the host's messages to it, nil before the first
 	entry  *source          // message with which it entered the game, or the last step before that
-	unseen map[int64]uint64 // numbers that are not in the capture, with the keys of their copies
 	exit   *source          // message with which it left
 	said   []*source        // its messages that the host passes on, in the order of their numbers
 }

@@ -201,7 +201,7 @@ func (c *comparer) forget() {
 	c.evict += c.resolve(d, len(d.expects), len(d.gots))
 	c.places -= len(d.line[0]) + len(d.line[1]) + sourcePlaces*len(d.client.said)
 	*d = *newDestination(d.client, d.work)
-	d.client.said, d.client.unseen = nil, nil
+	d.client.said = nil
 }
 
 // newName reports whether a name was not sent before.

@@ -327,14 +327,12 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 		return "" // the host sends it back to its author
 	case few:
 		return ""
-	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || most >= 0 && (own == nil || !c.refuted(d, g, own.Client))):
+	case c.actsOnArrival() && (c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
 		return whyDoubled
 	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed
-	case c.actsOnArrival() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client):
-		return whyDoubled
-	case g.again || g.Number >= 0 && (l.aliased(g.Number, g.key) || c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number))):
+	case g.again || g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
 		return whyAgain
 	case g.open && least != noCounterpart, creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
 		return whyInput
@@ -423,8 +421,13 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 		case lo == firstNumber && a.Adopted:
 		case hi == lastNumber && c.rates.lossy:
 		case class == 0 && a.sent[0].lacking():
-		case !c.lacks(a, max(lo, -1), hi, func(n int64) bool { return c.answers(d, g, a) || a.take(n, g.key) }):
-			continue
+		default:
+			if n := len(a.said); hi == lastNumber && n > 0 {
+				hi = a.said[n-1].Number
+			}
+			if !lacks(a.said, max(lo, -1), hi) {
+				continue
+			}
 		}
 		if !c.refuted(d, g, a) {
 			return true
@@ -599,19 +602,6 @@ func (g *got) simulated() bool {
 
 // twice reports whether the host may have received the message more than once.
 func (s *source) twice() bool { return s.receipt == nil || s.receipt.twice }
-
-// take reserves a number that the capture lacks for a client's message whose
-// copies the host sent. It reports whether no other message has the number.
-func (c *Client) take(number int64, key uint64) bool {
-	if c.unseen == nil {
-		c.unseen = map[int64]uint64{}
-	}
-	if k := c.unseen[number]; k != 0 && k != key {
-		return false
-	}
-	c.unseen[number] = key
-	return true
-}
 
 // uncertain reports whether the capture does not show whether or when the host
 // received the message.

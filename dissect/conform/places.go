@@ -126,11 +126,9 @@ func (d *destination) causeFits(class, i int) bool {
 	return lo <= s.Number && s.Number <= hi
 }
 
-// unseen reports whether the capture lacks a number between lo and hi, or they
-// are too far apart.
+// unseen reports whether the capture lacks a number between lo and hi.
 func (d *destination) unseen(class int, lo, hi int64) bool {
-	l := d.line[class]
-	return hi > lo+maxLooked || d.work.over() || int64(atNumber(l, hi)-atNumber(l, lo+1)) < hi-lo-1
+	return d.work.over() || lacks(d.line[class], lo, hi)
 }
 
 // spotAt returns the lowest and the highest number of the messages to a client
@@ -208,31 +206,10 @@ func (d *destination) placesCertain(s *source, class int) bool {
 	return true
 }
 
-// lacks calls f with the numbers between lo and hi of a client's messages that
-// the capture lacks, the highest first, until f returns true. It reports
-// whether f did, or there are too many.
-func (c *comparer) lacks(author *Client, lo, hi int64, f func(number int64) bool) bool {
-	s := author.said
-	i := atNumber(s, hi)
-	if hi == lastNumber && i > 0 {
-		hi = s[i-1].Number
-	}
-	for calls := 0; hi > lo; i-- {
-		below := lo // next lower number that the capture has
-		if i > 0 {
-			below = max(lo, s[i-1].Number)
-		}
-		for n := hi - 1; n > below; n-- {
-			if calls++; calls > maxLooked || f(n) {
-				return true
-			}
-		}
-		hi = below
-		if c.work.spend(1); c.work.over() {
-			return true
-		}
-	}
-	return false
+// lacks reports whether a list lacks a number between lo and hi, or these are
+// too far apart.
+func lacks[T numbered](list []T, lo, hi int64) bool {
+	return hi > lo+maxLooked || int64(atNumber(list, hi)-atNumber(list, lo+1)) < hi-lo-1
 }
 
 // markAmbiguous marks the messages that may be others with the same bytes,
