@@ -24,7 +24,6 @@ type Client struct {
 	playing  bool  // it counts as in the game: it is ready, or was adopted
 	settled  int   // frame of its Settings, 0 before that
 	answered int   // number of answered rounds of checksums, in order
-	readied  bool  // its next ClientReady was already made up
 
 	sent      [2]track // its numbered messages, by class
 	got       [2]track // the host's numbered messages to it
@@ -40,10 +39,10 @@ type Client struct {
 	spoken       moment // when it last sent a numbered message
 	after        int    // number of its numbered messages since taken
 
-	to     *destination     // the host's messages to it, nil before the first
-	entry  *source          // message with which it entered the game, or the last step before that
-	exit   *source          // message with which it left
-	said   []*source        // its messages that the host passes on, in the order of their numbers
+	to    *destination // the host's messages to it, nil before the first
+	entry *source      // message with which it entered the game, or the last step before that
+	exit  *source      // message with which it left
+	said  []*source    // its messages that the host passes on, in the order of their numbers
 }
 
 // A moment is a time and the frame at that time.
@@ -83,10 +82,6 @@ func (c *Client) spokeSince(sign moment) bool {
 
 // letIn reports whether the capture shows that the client came into the game.
 func (c *Client) letIn() bool { return c.settled > 0 || c.playing }
-
-// guessed reports whether the capture has the client's connect but lacks the id
-// that the host gave it.
-func (c *Client) guessed() bool { return c.admitted && !c.Adopted && c.given == 0 }
 
 // begin determines where the numbers of the client, and of the host's messages
 // to it, begin.

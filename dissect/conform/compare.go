@@ -27,7 +27,7 @@ type source struct {
 	spots   []spot        // places of the messages that it caused
 	index   int32         // index of the input, counted from the start of the capture
 	matched int32         // number of copies that came
-	object  wire.ObjectID // object that it creates or requests
+	object  wire.ObjectID // object that it creates
 	id      uint8         // id in a Disconnect
 	shared  bool          // another client has sent the same
 	kept    bool          // something refers to it
@@ -297,11 +297,10 @@ func (c *comparer) expected(by model, s *sent) {
 	if !c.compared(s) || src == nil {
 		return
 	}
-	body, why := c.renumbered(src, s)
 	src.kept = true
 	x := expect{
-		to: s.to.client, by: by, src: src, typ: s.Type, op: s.op, body: body,
-		reliable: s.Reliable, priority: s.Priority, why: why,
+		to: s.to.client, by: by, src: src, typ: s.Type, op: s.op, body: c.renumbered(src, s),
+		reliable: s.Reliable, priority: s.Priority,
 	}
 	x.replica = creates(c.specOf(&x)) && src.Client == x.to
 	x.key = c.key(x.typ, x.reliable, x.priority, x.body)
@@ -324,35 +323,27 @@ func (c *comparer) expected(by model, s *sent) {
 }
 
 // renumbered returns the body of a message that a model sent, with the captured
-// host's ids. If the capture lacks such an id, it also returns why the host is
-// not blamed if the message is missing.
-func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
+// host's ids.
+func (c *comparer) renumbered(src *source, s *sent) []byte {
 	switch {
 	case s.Type == transport.Standard && s.op == msg.OpPlayerAnnounce:
 		a, ok := c.t.bodies.game(s.Body).(*msg.PlayerAnnounce)
 		if !ok {
-			return s.Body, ""
+			return s.Body
 		}
-		if !s.renumber(&a.Player) {
-			why = whyGuessed
-		}
-		return c.t.bodies.write(s.op, a), why
+		s.renumber(&a.Player)
+		return c.t.bodies.write(s.op, a)
 	case s.Type == transport.Disconnect && src.Kind == Left && len(s.Body) > 0:
-		return append([]byte{src.id}, s.Body[1:]...), ""
+		return append([]byte{src.id}, s.Body[1:]...)
 	}
-	return s.Body, ""
+	return s.Body
 }
 
-// renumber replaces the model's peer id by the captured one, and reports
-// whether the capture has it.
-func (s *sent) renumber(id *uint8) (known bool) {
-	for _, n := range s.ends {
-		if n.client != nil && n.id == *id {
-			*id = n.client.Peer
-			return !n.client.guessed()
-		}
+// renumber replaces the model's peer id by the captured one.
+func (s *sent) renumber(id *uint8) {
+	if i := slices.IndexFunc(s.ends, func(n *end) bool { return n.id == *id }); i >= 0 {
+		*id = s.ends[i].client.Peer
 	}
-	return true
 }
 
 // settle adds the models' messages for one input to the expected messages.

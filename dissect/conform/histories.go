@@ -6,7 +6,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -27,13 +26,11 @@ const (
 	whyOpen     = "the capture does not show what the host had sent the client before or after it"
 	whyInput    = "the capture lacks a message of a client that can have caused it"
 	whyMadeUp   = "the capture lacks the client's message"
-	whyGuessed  = "it names a player, and the capture lacks that player's id"
 	whyUnproved = "the client had not used its id, and the host had acknowledged none of its messages"
 	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyCrossed  = "the client came or left at about that time, and the capture does not show in which order the host got the two messages"
 	whyDoubled  = "the network may have doubled the message of the client behind the recording, and the host acts on both"
 	whyAgain    = "it may be an earlier message, sent again"
-	whyStranger = "it asks for an object of a player without captured traffic"
 	whyCut      = "it may have been in the cut part of a datagram"
 	whyDialect  = "the capture does not show of which dialect the host is: OpenBC's hosts change such messages"
 	whyLeave    = "hosts tell of a leave in different ways"
@@ -112,14 +109,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyLeave
 	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce || x.op == msg.OpVerifyEnterSet || creates(c.specOf(x)) && !x.copied()):
 		return whyLate
-	case s.Op == msg.OpRequestObject && c.ofStranger(s.object):
-		return whyStranger
-	case x.op == msg.OpClientReady && s.Client.Adopted:
-		return whyLate
 	case s.Foreign:
 		return whyForeign
-	case s == s.Client.entry && x.copied() && c.actsOnArrival():
-		return whyCrossed // all look alike
 	case x.copied() && s.Client != d.client && (!d.client.letIn() || s.Frame < d.client.settled):
 		return whyNotLetIn
 	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client):
@@ -207,7 +198,7 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 	}
 	for i := range s.spots {
 		p := &s.spots[i]
-		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && p.to.causeFits(class, k) && (p.to.line[class][k].copied || !c.actsOnArrival()) { // such hosts repeat answers
+		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && !p.to.line[class][k].ambiguous && (p.to.line[class][k].copied || !c.actsOnArrival()) { // such hosts repeat answers
 			at := p.to.around(class, p.number, d, s)
 			narrow(at.from, at.till)
 		}
@@ -375,7 +366,7 @@ func (c *comparer) createdLate(d *destination, g *got) bool {
 	m, ok := c.t.bodies.game(g.Body).(*msg.VerifyEnterSet)
 	return ok && d.client.entry != nil && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.bit()&g.Slots != 0 && slices.ContainsFunc(o.said, func(s *source) bool {
-			return s.object == m.Object && s.Op != msg.OpRequestObject && s.twice() && s.Frame < d.client.entry.Frame
+			return s.object == m.Object && s.twice() && s.Frame < d.client.entry.Frame
 		})
 	})
 }
@@ -583,14 +574,6 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 		return
 	}
 	c.differs(x, g, false)
-}
-
-// ofStranger reports whether an object belongs to a player who has no traffic
-// in the capture.
-func (c *comparer) ofStranger(id wire.ObjectID) bool {
-	known := c.t.seenSlots()
-	slot, ok := id.Slot()
-	return (c.t.partial() || c.t.parted > 0) && ok && slot < 16 && known&(1<<slot) == 0
 }
 
 // simulated reports whether a message updates the subsystems of a ship. No host

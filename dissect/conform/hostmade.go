@@ -34,8 +34,6 @@ func (c *comparer) hostMade(d *destination, g *got) (why string) {
 		why = c.controlMade(d, g)
 	case c.t.sender == decode.OpenBC && g.Op == msg.OpUnused04: // BootPlayer
 		why = whyKick
-	case c.t.late() && g.Op == msg.OpMissionInit:
-		why = whyLate
 	case made == decode.MadeByState:
 		why = c.stateMade(g)
 	case made != decode.MadeByStock || c.t.sender != decode.OpenBC || g.simulated():
@@ -80,8 +78,6 @@ func (c *comparer) stateMade(g *got) string {
 	switch code, peer, ok := c.t.announced(g.Event); {
 	case ok && code == event.CodeDeletePlayer:
 		return whyLeave
-	case ok && c.t.guessed(peer):
-		return whyGuessed
 	case ok && slices.ContainsFunc(c.t.order, func(o *Client) bool { return o.Peer == peer && o.entry != nil && o.entry.uncertain() }):
 		return whyCrossed // others may have been ready before
 	case c.t.late():

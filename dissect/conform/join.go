@@ -92,7 +92,7 @@ func (t *timeline) prove(e *Event) {
 // game.
 func (t *timeline) plays(c *Client) {
 	if t.answers(c); !c.playing {
-		c.playing, c.readied = true, true
+		c.playing = true
 		t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
 // Numbers that do not occur.
@@ -111,21 +110,6 @@ func (d *destination) numbersOf(class int, author *Client, number int64, once bo
 	return lo, hi
 }
 
-// causeFits reports whether the cause of a message fits its author's order, and
-// was recorded before it.
-func (d *destination) causeFits(class, i int) bool {
-	p := &d.line[class][i]
-	s := p.src
-	if s == nil || p.ambiguous || int(p.frame) < s.Frame {
-		return false
-	}
-	if s.Number < 0 {
-		return true
-	}
-	lo, hi := d.numbersOf(class, s.Client, p.number, false)
-	return lo <= s.Number && s.Number <= hi
-}
-
 // unseen reports whether the capture lacks a number between lo and hi.
 func (d *destination) unseen(class int, lo, hi int64) bool {
 	return d.work.over() || lacks(d.line[class], lo, hi)
@@ -161,12 +145,12 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 	var lo, hi int64
 	both := func(k int) (ok bool) {
 		s := l[k].src
-		if s == nil || s == own || l[k].number == number || d.onArrival && (s.Kind != Input || s.twice() || !l[k].copied && l[k].op == msg.OpObjectCreateTeam) { // leaves look alike; the host may have acted on it twice, or for another reason
+		if s == nil || s == own || l[k].number == number || l[k].ambiguous || d.onArrival && s.twice() { // the host may have acted on it twice
 			return false
 		}
 		d.work.spend(len(s.spots))
 		lo, hi, ok = s.spotAt(o, class)
-		return ok && d.causeFits(class, k) && o.placesCertain(s, class)
+		return ok && o.placesCertain(s, class)
 	}
 	if k := d.work.seek(i-1, -1, len(l), both); k >= 0 {
 		out.lo, out.from = l[k].number, hi
@@ -198,7 +182,7 @@ func (d *destination) placesCertain(s *source, class int) bool {
 	l := d.line[class]
 	for _, p := range s.spots {
 		if p.to == d && int(p.class) == class {
-			if i := atNumber(l, p.number); i == len(l) || l[i].src != s || !d.causeFits(class, i) {
+			if i := atNumber(l, p.number); i == len(l) || l[i].src != s || l[i].ambiguous {
 				return false
 			}
 		}

@@ -199,11 +199,6 @@ func (r *Replay) output(e *Event) {
 	r.scores(e)
 	r.explode(e)
 	r.cmp.output(e)
-	if e.standard() && e.Op == msg.OpSettings {
-		for _, p := range r.players {
-			p.seat(e.Client)
-		}
-	}
 }
 
 // explode tells the model with the captured host's dialect about ships that the
@@ -241,14 +236,9 @@ func (r *Replay) begun(e *Event) {
 	if e.Kind == Left {
 		c.src.id = r.t.leaver(e)
 	}
-	if e.standard() && (e.Op == msg.OpRequestObject || creates(r.t.bodies.specOf(e))) {
-		switch m := r.t.bodies.game(e.Body).(type) {
-		case *msg.RequestObject:
-			c.src.object = m.Object
-		default:
-			o, _ := createdBy(m)
-			c.src.object = o.id
-		}
+	if e.standard() && creates(r.t.bodies.specOf(e)) {
+		o, _ := createdBy(r.t.bodies.game(e.Body))
+		c.src.object = o.id
 	}
 }
 

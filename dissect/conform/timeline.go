@@ -194,8 +194,6 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	case h.Type == transport.Acknowledge, h.Type == transport.DoNothing, h.Type == transport.Leave,
 		h.Type == transport.BootPlayer, h.Type == transport.Disconnect:
 		return nil
-	case r.Peer == transport.UnassignedPeer:
-		return nil
 	}
 	if c = t.add(addr, r.Datagram.Number); c == nil {
 		return nil
@@ -406,13 +404,7 @@ func (t *timeline) input(e *Event) {
 			c.answered++
 		}
 	case spec.Step == decode.StepReady:
-		if c.readied {
-			c.readied = false
-			return // the capture shows the message too late: it was already made up
-		}
 		c.playing = c.letIn() || c.Adopted || c.answered == len(rounds)
-	case c.Adopted || c.sent[1].lacking() || c.got[1].lacking():
-		t.plays(c)
 	}
 	t.hand(c, e)
 }
@@ -551,15 +543,6 @@ func (t *timeline) meet(peer uint8) {
 	if peer > transport.HostPeer && !slices.ContainsFunc(t.order, had) {
 		t.strangers[peer] = true
 	}
-}
-
-// guessed reports whether a peer id belongs, or may belong, to a client for
-// which the capture lacks the accept.
-func (t *timeline) guessed(peer uint8) bool {
-	if c := t.byPeer(peer); c != nil {
-		return c.guessed()
-	}
-	return slices.ContainsFunc(t.order, (*Client).guessed)
 }
 
 // endRemoved ends the client that the host reports as gone.
