@@ -405,6 +405,8 @@ func (t *timeline) input(e *Event) {
 		}
 	case spec.Step == decode.StepReady:
 		c.playing = c.letIn() || c.Adopted || c.answered == len(rounds)
+	case c.Adopted || c.sent[1].lacking() || c.got[1].lacking():
+		t.plays(c)
 	}
 	t.hand(c, e)
 }
