@@ -113,7 +113,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyDialect
 	case s.Foreign:
 		return whyForeign
-	case x.copied() && s.Client != d.client && (!d.client.letIn() || s.Frame < d.client.settled):
+	case x.copied() && s.Client != d.client && !d.client.letIn():
 		return whyNotLetIn
 	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client):
 		return whyCrossed
@@ -147,12 +147,12 @@ func (d *destination) notOwed(s *source) string {
 	return ""
 }
 
-// there reports whether the client was certainly in the game: the host had
-// answered the message with which it came, and it had not left: it sent its leave
-// later, and something after that.
+// there reports whether the client was certainly in the game: the host had sent
+// it the settings, and had answered the message with which it came. It had not
+// left either: it sent its leave later, and something after that.
 func (d *destination) there(frame int) bool {
 	e, quit := d.client.entry, d.client.quit
-	if quit > 0 && frame > quit || frame > d.client.seen.frame {
+	if quit > 0 && frame > quit || frame > d.client.seen.frame || frame < d.client.settled {
 		return false
 	}
 	return e == nil || e.Kind != Input || slices.ContainsFunc(e.spots, func(p spot) bool {
@@ -322,7 +322,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 		return "" // the host sends it back to its author
 	case few:
 		return ""
-	case c.actsOnArrival() && (c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
+	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
 		return whyDoubled
 	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
