@@ -99,7 +99,7 @@ func (d *destination) numbersOf(class int, author *Client, number int64, once bo
 	i := atNumber(l, number)
 	numbered := func(k int) bool {
 		s := l[k].src
-		return s != nil && s.Client == author && s.Number >= 0 && l[k].number != number && !(once && s.twice())
+		return s != nil && s.Client == author && s.Number >= 0 && l[k].number != number && (!once || !s.twice())
 	}
 	if k := d.work.seek(i-1, -1, len(l), numbered); k >= 0 {
 		lo = l[k].src.Number

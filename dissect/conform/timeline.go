@@ -184,15 +184,13 @@ func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 }
 
 // client returns the client at an address. A client whose join is not in the
-// capture is adopted, unless it sends only acknowledgements.
+// capture is adopted, unless it sends only acknowledgements, or leaves.
 func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	c := t.clients[addr]
 	if c != nil {
 		return c
 	}
-	switch h := &r.Transport; {
-	case h.Type == transport.Acknowledge, h.Type == transport.DoNothing, h.Type == transport.Leave,
-		h.Type == transport.BootPlayer, h.Type == transport.Disconnect:
+	if typ := r.Transport.Type; typ != transport.Standard && typ != transport.NameChange && typ != transport.Connect {
 		return nil
 	}
 	if c = t.add(addr, r.Datagram.Number); c == nil {
