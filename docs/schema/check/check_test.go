@@ -172,21 +172,24 @@ func TestMessages(t *testing.T) {
 	}
 	s := compile(t, "decode")
 	for _, path := range samples {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var hex strings.Builder
-		for line := range strings.Lines(string(b)) {
-			line, _, _ = strings.Cut(line, "#")
-			hex.WriteString(strings.Join(strings.Fields(line), ""))
-		}
-		for n := 2; n <= hex.Len(); n += max(2, hex.Len()/4&^1) {
-			check(t, s, run(t, "decode", "--as", "payload", "-T", "json", hex.String()[:n]))
-		}
-		if n := check(t, s, run(t, "decode", "--as", "payload", "-T", "json", hex.String())); n != 1 {
-			t.Errorf("%s: %d lines", path, n)
-		}
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var hex strings.Builder
+			for line := range strings.Lines(string(b)) {
+				line, _, _ = strings.Cut(line, "#")
+				hex.WriteString(strings.Join(strings.Fields(line), ""))
+			}
+			for n := 2; n <= hex.Len(); n += max(2, hex.Len()/4&^1) {
+				check(t, s, run(t, "decode", "--as", "payload", "-T", "json", hex.String()[:n]))
+			}
+			if n := check(t, s, run(t, "decode", "--as", "payload", "-T", "json", hex.String())); n != 1 {
+				t.Errorf("%d lines", n)
+			}
+		})
 	}
 }
 
