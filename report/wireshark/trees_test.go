@@ -141,9 +141,9 @@ func left(name string, annotated bool) string {
 		return ""
 	case strings.HasPrefix(name, "clear/") || name == "battle_mix.pcapng.gz":
 		return "takes as long as all others: set BCDISSECT_LONG"
-	case strings.Contains(name, "reliability/") || strings.Contains(name, "s96") || name == "field/c21.client.pcap.gz" || name == "field/f2x.host.pcap.gz":
+	case strings.Contains(name, "reliability/") || strings.Contains(name, "s96") || strings.Contains(name, "field/"):
 		return "the messages are those of other fixtures: set BCDISSECT_LONG"
-	case annotated && (strings.Contains(name, "field/") || strings.Contains(name, "battle")):
+	case annotated && strings.Contains(name, "battle"):
 		return "its trailers are compared without tshark: set BCDISSECT_LONG"
 	}
 	return ""
