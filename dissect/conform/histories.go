@@ -19,6 +19,7 @@ import (
 
 // Reasons due to the network or the recording.
 const (
+	whyEarly    = "too many messages waited for their counterparts, so that it is not judged"
 	whyOnlyHost = "the capture holds no message of a client"
 	whyNotTaken = "the capture does not show that the host got the message"
 	whyNotLetIn = "the capture does not show that the host had let the client into the game"
@@ -73,7 +74,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviates(x, rule)
 		return
 	}
-	if g := c.instead(d, x); g != nil {
+	if g := c.instead(d, x); g != nil && c.ended {
 		c.replaced(d, x, g)
 		return
 	}
@@ -103,6 +104,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	switch {
 	case x.why != "":
 		return x.why
+	case !c.ended:
+		return whyEarly
 	case c.t.fromClients == 0:
 		return whyOnlyHost
 	case s.Kind == Left && x.typ == transport.Standard:
@@ -312,6 +315,8 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 	own, few := cmp.Or(shared, c.own(g)), c.sentToFew(d, class, g.Number)
 	_, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
+	case !c.ended:
+		return whyEarly
 	case c.t.fromClients == 0:
 		return whyOnlyHost
 	case c.t.noted[result.NoteCut] > 0:

@@ -6,6 +6,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Messages that have come leave the lists, also behind one that has not.
@@ -45,5 +46,20 @@ func TestExplosionsAreLimited(t *testing.T) {
 	}
 	if n := len(c.explosions); n != maxExplosions || c.t.noted[result.LimitMemory] != 10 {
 		t.Errorf("%d are remembered, want %d; %d are counted, want 10", n, maxExplosions, c.t.noted[result.LimitMemory])
+	}
+}
+
+// A message that is dropped before the end, since too many wait, is no difference.
+func TestEarly(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		r := New(Config{})
+		r.begin()
+		r.t.fromClients = 1
+		r.cmp.ended = ended
+		d := r.cmp.dest(&Client{})
+		d.gots = append(d.gots, &got{Event: &Event{Client: d.client, Type: transport.Standard, Op: msg.OpTorpedoFire, Body: []byte{byte(msg.OpTorpedoFire)}, Number: 7, Reliable: true}})
+		if n := r.cmp.resolve(d, 0, 1); n != 1 || (r.rep.Found > 0) != ended {
+			t.Errorf("at the end %v: %d judged, %d differences", ended, n, r.rep.Found)
+		}
 	}
 }
