@@ -48,6 +48,7 @@ func TestLimitNotes(t *testing.T) {
 	}
 	r.t.fromClients = 1
 	r.cmp.work.done = r.cmp.work.allowed + 1
+	r.cmp.ended = true
 	r.cmp.surplus(d, &got{Event: &Event{Client: to, Number: 7, Reliable: true, Type: transport.Connect}})
 	r.cmp.evict = 1
 	for i := range maxNotes + 1 {
