@@ -105,7 +105,7 @@ func TestWrongIDProvesNothing(t *testing.T) {
 }
 
 // Strangers who take all slots by trying all ids, each for another address, are
-// sent little for it, and keep nobody out.
+// sent little for it. They keep no player out.
 func TestIDsAreGuessed(t *testing.T) {
 	random := uint32(0)
 	g := newGame(t, Config{Players: 4, Public: true, Random: func() uint32 { random += 7; return random }})
@@ -136,7 +136,7 @@ func TestIDsAreGuessed(t *testing.T) {
 	}
 }
 
-// A recorded join that is sent blindly gets nobody into the game.
+// A recorded join that is sent blindly gets no client into the game.
 func TestBlindJoin(t *testing.T) {
 	victim := netip.MustParseAddrPort("192.0.2.1:53")
 	g := newGame(t, Config{Random: func() uint32 { return 50 }})
@@ -360,7 +360,8 @@ func TestNonce(t *testing.T) {
 	if list := g.host.byAddr[addr]; len(list) != 1 || list[0] != newest || !newest.proved {
 		t.Errorf("%d sessions after the proof", len(list))
 	}
-	// That it was proved is no reason to forget it for an old copy.
+	// Although the session is proved, an old copy of its connect does not make
+	// the host forget it.
 	g.raw(addr, stockConnect(6))
 	if list := g.host.byAddr[addr]; len(list) != 1 || list[0] != newest {
 		t.Errorf("%d sessions after an old copy", len(list))
@@ -473,7 +474,7 @@ func TestImpersonation(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		m    arq.Message // of the client with id 3 and slot 1
+		m    arq.Message // message from the client with id 3 and slot 1
 		want []string    // messages to the client with id 2 and slot 0
 		log  string
 	}{
@@ -515,7 +516,8 @@ func TestImpersonation(t *testing.T) {
 	}
 }
 
-// A client that acknowledges nothing goes, and nobody else for its sake.
+// A client that acknowledges nothing has to go, and no other client goes
+// because of it.
 func TestDeafClient(t *testing.T) {
 	g := newGame(t, Config{})
 	a, b := g.join(1001), g.join(1002)
@@ -557,8 +559,8 @@ func TestBogusAcks(t *testing.T) {
 	}
 }
 
-// An unchanged name is passed on to nobody, and others not more often than once
-// a second.
+// An unchanged name is not passed on. Other names are passed on at most once a
+// second.
 func TestNames(t *testing.T) {
 	g := newGame(t, Config{})
 	a, b := g.join(1001), g.join(1002)
@@ -609,7 +611,7 @@ func TestTellOfLeave(t *testing.T) {
 				g.wait(46 * time.Second)
 			}
 			g.exchange()
-			// 9.5 s of explosion that nobody caused.
+			// An explosion of 9.5 s, without a source.
 			want := []string{word, "18050000004361647932", "06298100004E00800000000000FFFFFF3F0000000000001841"}
 			if got := b.take(); !sameButOrder(got, want) {
 				t.Errorf("sent %v, want %v", got, want)
@@ -618,7 +620,7 @@ func TestTellOfLeave(t *testing.T) {
 			if got := c.take(); !sameButOrder(got, want) {
 				t.Errorf("OpenBC's client is sent %v, want %v", got, want)
 			}
-			// Nobody who comes later is sent the ship.
+			// No client that comes later is sent the ship.
 			d := g.join(1004)
 			for _, m := range d.take() {
 				if strings.HasPrefix(m, "0300") {

@@ -48,8 +48,8 @@ func besiege(t *testing.T, players int, cfg relay.Config) *siege {
 	return besiegeMixed(t, make([]bool, players), cfg)
 }
 
-// besiegeMixed lets players join and chat, those of OpenBC where openBC says so. The silent ones,
-// by index, answer no challenges.
+// besiegeMixed lets players join and chat, as OpenBC's clients where openBC is true. The silent
+// ones, by index, answer no challenges.
 func besiegeMixed(t *testing.T, openBC []bool, cfg relay.Config, silent ...int) *siege {
 	t.Helper()
 	cfg.Mode = relay.Playable
@@ -108,8 +108,8 @@ func (s *siege) checkLine(c *chatter, now time.Time, m *arq.Message) {
 	}
 }
 
-// chat has all say something once a second, each at a time of its own, for a
-// while; meanwhile is called a hundred times a second.
+// chat has all chatters say something once a second for a while, each at a
+// different time. The function meanwhile is called a hundred times a second.
 func (s *siege) chat(d time.Duration, meanwhile func(tick int)) {
 	for _, c := range s.chatters {
 		c.lastLine = s.now
@@ -136,7 +136,7 @@ func (s *siege) chat(d time.Duration, meanwhile func(tick int)) {
 	s.advance(3*time.Second, nil)
 }
 
-// unharmed checks that nobody was thrown out, cut off or deceived.
+// unharmed checks that no chatter was thrown out, cut off or deceived.
 func (s *siege) unharmed() {
 	s.t.Helper()
 	for _, c := range s.chatters {
@@ -371,8 +371,8 @@ var attacks = []anAttack{
 	}},
 }
 
-// A flood of names throws nobody out, however long the way is on which those
-// who get them acknowledge them.
+// A flood of names gets no receiver of the names thrown out, however long the
+// receivers' acknowledgements travel.
 func TestNameFlood(t *testing.T) {
 	for _, trip := range []time.Duration{0, 60 * time.Millisecond, 150 * time.Millisecond} {
 		t.Run(trip.String(), func(t *testing.T) {
@@ -389,10 +389,11 @@ func TestNameFlood(t *testing.T) {
 	}
 }
 
-// Whatever others do, those who chat are not thrown out, cut off or deceived,
-// nobody who has proved nothing is sent more than four times the bytes that came
-// from its address, and memory is bounded. It is tried with four clients and for
-// a short while, or with eight as well and for a minute if BCDISSECT_LONG is set.
+// Whatever others do, players who chat are not thrown out, cut off or deceived,
+// and memory is bounded. A sender that has proved nothing is sent at most four
+// times the bytes that came from its address. The test runs with four clients and
+// for a short while. If BCDISSECT_LONG is set, it also runs with eight, and for a
+// minute.
 func TestAttacks(t *testing.T) {
 	sides := []struct {
 		name   string
@@ -484,7 +485,7 @@ func (s *siege) undeceived() {
 
 // All attacks at once take no more memory than a small machine has.
 func TestAttackMemory(t *testing.T) {
-	const most = 48 << 20 // of 64 MiB for the process
+	const most = 48 << 20 // bytes, out of 64 MiB for the process
 	s := besiege(t, 4, relay.Config{Players: relay.MaxPlayers})
 	p := s.intruders(12)
 	before := heap()

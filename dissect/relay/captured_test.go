@@ -14,9 +14,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A captured game is the same with messages that are handed over as with
-// datagrams, and also if somebody asks for a public host: judges have a model
-// without its hardening.
+// A captured game is the same whether messages are handed over or travel in
+// datagrams, and also if the configuration asks for a public host. Judges have
+// a model without a public host's hardening.
 func TestCapturedByHand(t *testing.T) {
 	for _, like := range []decode.Dialect{decode.Stock, decode.OpenBC} {
 		t.Run(like.String(), func(t *testing.T) {
@@ -29,7 +29,8 @@ func TestCapturedByHand(t *testing.T) {
 				if len(sent[i]) < 20 {
 					t.Errorf("client %d got %d messages", i, len(sent[i]))
 				}
-				// Those of different priority may overtake each other in datagrams.
+				// Messages of different priority may overtake each other in
+				// datagrams.
 				slices.Sort(sent[i])
 				slices.Sort(handed[i])
 				if !slices.Equal(sent[i], handed[i]) {
@@ -41,8 +42,8 @@ func TestCapturedByHand(t *testing.T) {
 }
 
 // playCaptured plays a game of three captured clients, and returns the messages
-// that each got. A public host would put the leave off, and tell nobody of it the
-// address that the client claimed.
+// that each got. A public host would put the leave off, and pass it on without
+// the address that the client claimed.
 func playCaptured(like decode.Dialect, byHand, public bool) (got [3][]string) {
 	var clients [len(got)]*Client
 	addr := func(i int) netip.AddrPort {
@@ -118,13 +119,13 @@ func playCaptured(like decode.Dialect, byHand, public bool) (got [3][]string) {
 	return got
 }
 
-// A ship that the captured host's simulation has destroyed is sent to nobody any more,
-// until its player has another.
+// Once the captured host's simulation has destroyed a ship, no client is sent it any
+// more, until its player has another.
 func TestExploded(t *testing.T) {
 	const ship = "03000208800000FFFFFF3F010000000000000000000000000000803F0000000000000000000000000000000000000001430153"
 	for _, tt := range []struct {
 		like   decode.Dialect
-		answer string // to a request for the ship
+		answer string // message that answers a request for the ship
 	}{{decode.Stock, ship}, {decode.OpenBC, "1DFFFFFF3F"}} {
 		g := newGame(t, Config{Like: tt.like, Captured: true})
 		a, b := g.join(1001), g.join(1002)
@@ -147,7 +148,7 @@ func TestExploded(t *testing.T) {
 }
 
 // A captured host's choice of a slot takes effect, and whoever has the slot gets
-// the other one. Nothing happens if there is no such client or slot.
+// the other one. Nothing happens if the client or the slot does not exist.
 func TestSeat(t *testing.T) {
 	h := NewHost(Config{Captured: true})
 	addr := func(i byte) netip.AddrPort { return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 6000) }

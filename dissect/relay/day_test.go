@@ -11,8 +11,8 @@ import (
 
 // A host that is always there: players come, fight, talk, restart their game and
 // leave, while strangers connect, query and forge. Everything that is said comes
-// back, nobody is thrown out, and memory stays as it is. It is a day if
-// BCDISSECT_LONG is set, and else ten minutes.
+// back, no player is thrown out, and memory does not grow. The test simulates a
+// day if BCDISSECT_LONG is set, and else ten minutes.
 func TestDay(t *testing.T) {
 	hours := 10 * time.Minute
 	if long() {
@@ -78,7 +78,8 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// A clock that jumps, forwards and back, throws nobody out, and nothing is lost.
+// A clock that jumps, forwards and back, throws no player out, and nothing is
+// lost.
 func TestJumpingClock(t *testing.T) {
 	s := besiege(t, 4, relay.Config{})
 	s.trouble = relay.Trouble{Delay: 30 * time.Millisecond, Loss: 0.02}
@@ -105,8 +106,8 @@ func TestJumpingClock(t *testing.T) {
 	}
 }
 
-// A system that has no room for datagrams, or fails to read them, now and then for
-// a second: what was acknowledged is not lost, and memory stays as it is.
+// Now and then for a second, the system has no room for datagrams, or fails to
+// read them. What was acknowledged is not lost, and memory does not grow.
 func TestFailingSocket(t *testing.T) {
 	w := newWorld(t, 5, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
 	w.trouble = relay.Trouble{Delay: 20 * time.Millisecond}

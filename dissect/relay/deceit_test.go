@@ -34,8 +34,8 @@ func (c *client) sends(h transport.Header, body []byte) {
 // id returns the id of the client.
 func (c *client) id() uint8 { return c.g.peerAt(c.addr).id }
 
-// Nobody takes the name of somebody who is there, or one that looks like it, and
-// no name is empty or breaks a line.
+// No client takes the name of another client that is there, or a name that looks
+// like it. No name is empty or breaks a line.
 func TestNameOfAnother(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"Spock", "Spock"},
@@ -108,8 +108,8 @@ func TestNameIsFreeAgain(t *testing.T) {
 	}
 }
 
-// Chat has no characters that could begin another line, as if somebody else had
-// written it.
+// Chat has no characters that could begin another line, as if another player
+// had written it.
 func TestChatOfOneLine(t *testing.T) {
 	g := newGame(t, Config{})
 	a, b := g.join(1001), g.join(1002)
@@ -126,8 +126,8 @@ func TestChatOfOneLine(t *testing.T) {
 	}
 }
 
-// A name or message that no datagram can carry on is passed on to nobody. It
-// would stop everything behind it, or seem to be the receivers' fault.
+// A name or message is not passed on if no datagram can carry it. It would stop
+// everything behind it, or seem to be the receivers' fault.
 func TestTooLongToPassOn(t *testing.T) {
 	long := naming(3, strings.Repeat("y", 700))
 	for _, tt := range []struct {
@@ -172,7 +172,7 @@ func TestTooLongToPassOn(t *testing.T) {
 	}
 }
 
-// Nobody destroys the ship of another.
+// No client destroys another client's ship.
 func TestDestroyAnother(t *testing.T) {
 	g := newGame(t, Config{Mode: Playable})
 	a, b, c := g.join(1001), g.join(1002), g.join(1003)
@@ -189,7 +189,7 @@ func TestDestroyAnother(t *testing.T) {
 	}
 }
 
-// Nobody acts for the ship of another on a public host.
+// On a public host, no client acts for another client's ship.
 func TestActForAnother(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -243,7 +243,7 @@ func TestActForNothing(t *testing.T) {
 	}
 }
 
-// Nobody creates an object of the host.
+// No client creates an object of the host.
 func TestCreateForHost(t *testing.T) {
 	g := newGame(t, Config{Mode: Playable, Public: true, Random: func() uint32 { return 100 }})
 	a, b := g.join(1001), g.join(1002)
@@ -257,8 +257,8 @@ func TestCreateForHost(t *testing.T) {
 	}
 }
 
-// A public host puts the true shooter into a shot, and tells nobody the address
-// of another.
+// A public host puts the true shooter into a shot, and tells no client another
+// client's address.
 func TestPublicCorrections(t *testing.T) {
 	g := newGame(t, Config{Mode: Playable, Public: true, Random: func() uint32 { return 100 }})
 	a, b := g.join(1001), g.join(1002)

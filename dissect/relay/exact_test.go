@@ -72,7 +72,8 @@ func TestKickIDs(t *testing.T) {
 	}
 }
 
-// thing returns the creation of an object that is no ship, of some size.
+// thing returns a message of size bytes that creates an object other than a
+// ship.
 func thing(t *testing.T, id, size int) string {
 	t.Helper()
 	// A torpedo, with a long map name: opcode, slot, class, id, species, place,
@@ -239,7 +240,7 @@ func TestSpeakers(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, body string
-		want       string // to the other player
+		want       string // message that the other player gets
 		event      string
 	}{
 		{"chat as itself", "2C 02000000 0100 78", "2C02000000010078", ""},

@@ -16,17 +16,17 @@ import (
 // in the victim's name and tries ids.
 type floodOfJoins struct {
 	name  string
-	ports int  // of the victim, or its addresses in a network
-	wide  bool // they are addresses
+	ports int  // number of the victim's ports, or of its addresses in a network
+	wide  bool // ports counts addresses
 	every int  // hundredths of a second between two attempts for a port
 	tries int  // guesses of an id, 0 for as many as one needs on average
 	short bool // connects of OpenBC's form, which count ids from 2
 	then  func(id uint8) []byte
 }
 
-// Nobody who connects in the name of a victim, guesses ids and asks for more has the host send it
-// more, in any ten seconds, than four times what the stranger sent by then, and one answer to a
-// query. Players still get in.
+// A stranger connects in the name of a victim, guesses ids and asks for more. In any ten seconds,
+// the host sends the victim at most four times the bytes that the stranger sent by then, and one
+// answer to a query. Players still get in.
 func TestFloodOfJoins(t *testing.T) {
 	answers := func(id uint8) []byte {
 		return one(id, reliable(0), append([]byte{byte(msg.OpChecksumResponse), 0}, make([]byte, 20)...))

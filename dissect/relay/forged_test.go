@@ -28,7 +28,7 @@ type forger struct {
 	victim  *chatter
 	sent    int // datagrams
 	bytes   int
-	right   int  // of them with the victim's id
+	right   int  // datagrams with the victim's id
 	when    int  // in the second, in hundredths, it attacks
 	unlucky bool // the first id of a sweep is never the right one
 	lucky   bool // it is always the right one
@@ -46,7 +46,7 @@ func (f *forger) write(plain []byte) {
 	f.send(f.victim.addr, cipher.Encrypt(nil, plain), &relay.Trouble{Delay: f.delay})
 }
 
-// sweep sends a datagram for every id, in an order of its own.
+// sweep sends a datagram for every id, in a new random order each time.
 func (f *forger) sweep(make func(id uint8) []byte) {
 	order := f.rand.Perm(125)
 	if last := len(order) - 1; f.unlucky && 2+order[0] == int(f.victim.ID) {
@@ -93,7 +93,8 @@ func forgedName(id uint8) []byte {
 		append(wire.AppendWideTextOf([]byte{id, 10, 0, 0, 1}, "forged name"), 0, 0))
 }
 
-// A forgery is an attack on one player by somebody who writes its address.
+// A forgery is an attack on one player by a stranger who writes the player's
+// address.
 type aForgery struct {
 	name string
 	// at is called a hundred times a second.
@@ -248,9 +249,9 @@ var moreLucky = []aForgery{
 	}},
 }
 
-// Nobody who writes a player's address, but does not read its traffic, throws it
-// out, speaks for it, or silences it. A line comes back at once even if it is under way
-// when the attack begins, since it has a sign.
+// A forger who writes a player's address, but does not read its traffic, can't throw
+// the player out, speak for it, or silence it. A line comes back at once even if it is
+// under way when the attack begins, since it has a sign.
 func TestForgeries(t *testing.T) {
 	type side struct {
 		when  int // in the second, in hundredths
@@ -399,8 +400,8 @@ func TestRareGuesses(t *testing.T) {
 	s.unharmed()
 }
 
-// A host that wants proof of everybody doesn't believe a guess even if it is right and
-// the first, and lets no client in that answers no challenge.
+// A host that wants proof of every client doesn't believe a guess, even if it is right
+// and the first. It lets no client in that answers no challenge.
 func TestProof(t *testing.T) {
 	s := besiege(t, 3, relay.Config{Proof: true})
 	f := &forger{siege: s, victim: s.chatters[1]}
@@ -445,7 +446,8 @@ func (s *siege) forgedLines() *int {
 	return n
 }
 
-// told checks that the host told of somebody who forges a player, and nothing else.
+// told checks that the host reported exactly once that a stranger forges the
+// victim's datagrams.
 func (s *siege) told(victim *chatter) {
 	s.t.Helper()
 	n := 0
@@ -661,8 +663,8 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// Forged connects keep nobody out, however far away, and cost their sender more
-// than they bring to anybody.
+// Forged connects keep no player out, however far away the player is. They cost
+// their sender more bytes than they bring to the forged addresses.
 func TestForgedConnects(t *testing.T) {
 	rates := []int{1500, -1500, 15000} // those below 0 are of OpenBC's form
 	if !long() {
@@ -919,8 +921,8 @@ func TestForgedUnderWay(t *testing.T) {
 	}
 }
 
-// The first attack in a minute makes no line late, whenever it begins, for clients that send a
-// datagram in each frame of 20 to 50 ms, on their own or beside the updates of a ship.
+// The first attack in a minute makes no line late, whenever it begins. This is so for clients
+// that send a datagram in each frame of 20 to 50 ms, with or without the updates of a ship.
 func TestFirstForgery(t *testing.T) {
 	const jitter = 15 * time.Millisecond
 	rounds := fixtures.More(3, 10)
@@ -964,7 +966,8 @@ func TestFirstForgery(t *testing.T) {
 	}
 }
 
-// Challenges cost little, and next to nothing where nobody answers them.
+// Challenges cost little, and next to nothing for clients that don't answer
+// them.
 func TestChallengesAreCheap(t *testing.T) {
 	s := besiegeMixed(t, []bool{false, false, true, false}, relay.Config{}, 0)
 	s.chatters[3].frames = 3
@@ -1080,8 +1083,8 @@ func TestForgedWhileLoading(t *testing.T) {
 	}
 }
 
-// A game that ends while it loads, and begins again at its port, gets in at once, although somebody forges
-// its address. So does one that says that it leaves.
+// A game that ends while it loads, and begins again at its port, gets in at once, even while a stranger
+// forges its address. So does a game that says that it leaves.
 func TestBeginAgainWhileLoading(t *testing.T) {
 	for n, away := range []time.Duration{0, time.Second, 3 * time.Second, 15 * time.Second} {
 		for _, forged := range []bool{false, true} {
@@ -1180,7 +1183,7 @@ func TestForgedWhileFrozen(t *testing.T) {
 					f := &forger{siege: s, victim: victim, unlucky: guess == "unlucky", lucky: guess == "lucky", knows: guess == "knows"}
 					s.chatters = []*chatter{all[0], all[2]}
 					s.absent(victim.player)
-					s.advance(time.Second, nil) // what it has sent arrives
+					s.advance(time.Second, nil) // until the victim's datagrams under way have arrived
 					s.events = nil
 					s.advance(away, func(tick int) { tt.at(f, tick) })
 					s.wakes(victim.player)

@@ -50,7 +50,7 @@ func fuzzAddr(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 4000)
 }
 
-// exchange carries datagrams until nobody has any.
+// exchange carries datagrams until neither the host nor a client has any.
 func (f *fuzzed) exchange() {
 	for range 100000 {
 		next := f.host.Advance(f.now)

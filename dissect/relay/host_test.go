@@ -47,7 +47,7 @@ func newGame(t *testing.T, cfg Config) *game {
 	return g
 }
 
-// exchange carries datagrams until nobody has any.
+// exchange carries datagrams until neither the host nor a client has any.
 func (g *game) exchange() {
 	g.host.Advance(g.now)
 	for again := true; again; {
@@ -191,7 +191,7 @@ func (g *game) joinFrom(addr netip.AddrPort) *client {
 	return c
 }
 
-// The first two datagrams of a stock join, as they were on the wire.
+// The first two datagrams of a stock join, as seen on the wire.
 func TestFirstDatagram(t *testing.T) {
 	h := NewHost(Config{})
 	from := netip.MustParseAddrPort("10.10.10.239:1234")
@@ -580,7 +580,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// Clients that nobody answers for keep nobody out.
+// Clients whose addresses never answer keep no player out.
 func TestForgedTakeNoSlots(t *testing.T) {
 	g := newGame(t, Config{Players: 2})
 	connect := fixtures.Unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
@@ -767,7 +767,8 @@ func TestLinger(t *testing.T) {
 	}
 }
 
-// Team chat is for those of the sender's team, and not for those who have none.
+// Team chat goes to the players of the sender's team, and not to players
+// without a team.
 func TestTeamChat(t *testing.T) {
 	g := newGame(t, Config{})
 	a, b, none, other := g.join(1001), g.join(1002), g.join(1003), g.join(1004)

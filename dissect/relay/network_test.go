@@ -39,21 +39,21 @@ type world struct {
 	events  []relay.Event
 
 	fails    func() bool                                // whether the host's socket fails now; nil for never
-	tap      func(from netip.AddrPort, datagram []byte) // is told of what the host is sent; nil for nobody
+	tap      func(from netip.AddrPort, datagram []byte) // called for each datagram that reaches the host, unless it is nil
 	from, to map[netip.AddrPort]int                     // bytes that an address sent to the host and got
-	password string                                     // of the game
+	password string                                     // the game's password
 }
 
 // A player is a client in a world, with its records of others.
 type player struct {
 	*relaytest.Client
 	addr    netip.AddrPort
-	calm    bool // there is no trouble on its way
+	calm    bool // datagrams to and from it meet no trouble
 	mute    bool // nothing that it sends arrives
 	damaged bool // it may be given anything
 	silent  bool // it answers no challenges
 	frames  int  // it sends a datagram in each of so many steps, as the game does in each frame; 0 for at once
-	instant bool // it answers each datagram at once, in datagrams of its own
+	instant bool // it answers each datagram at once, in separate datagrams
 	inGame  bool // it has been sent the mission
 	seen    [3]map[string]run
 	updates int
@@ -286,7 +286,7 @@ func (w *world) fight(d time.Duration, players ...*player) {
 // control messages.
 func (w *world) settle() { w.advance(40*time.Second, nil) }
 
-// emptied checks that the host has forgotten everybody after a while.
+// emptied checks that the host has forgotten all clients after a while.
 func (w *world) emptied() {
 	w.t.Helper()
 	w.advance(2*arq.SilenceLimit, nil)
@@ -378,7 +378,8 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// Everybody is told everybody's name once, in whatever order clients come.
+// Every client is told every client's name once, in whatever order the clients
+// come.
 func TestNames(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(t, seed, relay.Config{Players: 16})
@@ -411,8 +412,8 @@ func (w *world) kinds(k relay.EventKind) (names []string) {
 	return names
 }
 
-// Who sends rubbish, in the name of others or of nobody, does not harm those
-// who play.
+// Strangers who send rubbish, in a player's name or in none, do not harm the
+// players.
 func TestStrangers(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -479,7 +480,7 @@ func (w *world) rubbish(overheard *[]byte) []byte {
 		return random(600)
 	case 1: // random messages
 		return cipher.Encrypt(nil, append([]byte{0xFF, byte(r.IntN(4))}, random(100)...))
-	case 2: // somebody connects
+	case 2: // a new client connects
 		c := relaytest.NewClient(relaytest.Options{Nonce: r.Uint32(), OpenBC: r.IntN(2) == 0})
 		c.Connect(w.now)
 		d, _ := c.Datagram(w.now)
@@ -569,7 +570,7 @@ func TestBrowserRate(t *testing.T) {
 	if n := answers(); n != 5 {
 		t.Errorf("got %d answers a second later, want 5", n)
 	}
-	// Many addresses share a rate of their own.
+	// Many addresses share a separate rate.
 	n := 0
 	w.now = w.now.Add(10 * time.Second)
 	for i := range 5000 {
@@ -628,7 +629,7 @@ func TestReflection(t *testing.T) {
 		}
 	}
 	here := netip.MustParseAddrPort("127.0.0.1:6500")
-	for n := range 20 { // a browser on this computer, which nobody can forge from elsewhere
+	for n := range 20 { // a browser on this computer, whose address can't be forged from elsewhere
 		got := ask(here, `\status\`)
 		if second := ask(netip.AddrPortFrom(here.Addr(), uint16(7000+n)), `\status\`); got == 0 || second == 0 {
 			t.Errorf("query %d of this computer is answered with %d and %d bytes", n, got, second)
@@ -730,7 +731,7 @@ func TestDamage(t *testing.T) {
 						p.Fight(w.now, tick/10)
 					}
 				}
-				if tick%5 == 0 { // nothing that a bit makes a message of somebody else's
+				if tick%5 == 0 { // a body that a flipped bit does not turn into another player's message
 					odd.SendBody(w.now, tick%10 == 0, append([]byte{0x09}, bytes.Repeat([]byte{0xEE}, 30)...))
 				}
 			})
@@ -749,7 +750,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// guestAddr returns an address that nobody else has.
+// guestAddr returns an address that no other client has.
 func (w *world) guestAddr(n int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}), uint16(20000+n%40000))
 }

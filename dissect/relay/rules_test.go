@@ -24,7 +24,7 @@ func TestBucket(t *testing.T) {
 		at    float64
 		do    string
 		n     float64
-		ok    bool // of take and holds
+		ok    bool // result of take or holds
 		level float64
 	}{
 		{0, "take", 4, true, 0}, // it begins full
@@ -73,7 +73,7 @@ func TestRates(t *testing.T) {
 		{0, a, true},
 		{0, a, false}, // the first address has used up its own
 		{0, b, true},
-		{0, c, false},    // there is no room for a third
+		{0, c, false},    // no room for a third address
 		{0.5, c, false},  // nor now
 		{0.99, c, false}, // the second one is not full
 		{1, c, true},     // now it is, and is forgotten
@@ -335,7 +335,7 @@ func TestLimitsOfMission(t *testing.T) {
 	}
 }
 
-// An empty message harms nobody.
+// An empty message does no harm.
 func TestEmptyMessage(t *testing.T) {
 	g := newGame(t, Config{})
 	c := g.join(1001)
@@ -482,8 +482,8 @@ func TestScarceSlots(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		players  int // slots
-		playing  int // of other addresses
-		joining  int // of this one
+		playing  int // clients at other addresses that play
+		joining  int // clients at this address that join
 		idle     bool
 		crowded  bool
 		intruder bool
@@ -569,8 +569,8 @@ func TestSlotPutBy(t *testing.T) {
 	}
 }
 
-// Four sessions of one address that have proved nothing are remembered, beside
-// the one that has.
+// The host remembers four sessions of one address that have proved nothing, in
+// addition to a session that has.
 func TestPending(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		g := newGame(t, Config{})
@@ -669,7 +669,7 @@ func TestNamedID(t *testing.T) {
 	}
 }
 
-// A goodbye is passed on as it is if it is the client's own.
+// A goodbye is passed on unchanged if it is the client's own.
 func TestGoodbye(t *testing.T) {
 	const own = "05: 020A0A0AEF" // the id, and the address that it gave when it connected
 	for body, want := range map[string]string{
@@ -750,7 +750,8 @@ func TestOpenBCAnnounces(t *testing.T) {
 	}
 }
 
-// Letters of full width look like those of ASCII, from the first to the last.
+// Full-width characters look like their ASCII counterparts, from the first to
+// the last.
 func TestSkeleton(t *testing.T) {
 	for _, same := range [][2]string{{"！", "!"}, {"～", "~"}, {"Ａｚ０", "Az0"}, {"a b", "AB"}} {
 		if a, b := Skeleton(same[0]), Skeleton(same[1]); a != b || a == "" {
@@ -864,7 +865,7 @@ func TestOpenBCHost(t *testing.T) {
 		name   string
 		before string // is sent first
 		body   string
-		own    string // to the sender
+		own    string // message that the sender gets
 		others string
 	}{
 		{"a ship of its own", "", ship, "", plain(ship)},

@@ -24,7 +24,7 @@ func reliable(seq uint16) transport.Header {
 	return transport.Header{Type: transport.Standard, Reliable: true, Seq: seq}
 }
 
-// chatAs returns a line of chat of somebody.
+// chatAs returns a line of chat with id as its sender.
 func chatAs(id uint8, text string) []byte {
 	return append([]byte{byte(msg.OpChat), id, 0, 0, 0, byte(len(text)), byte(len(text) >> 8)}, text...)
 }
@@ -39,7 +39,7 @@ var moreAttacks = []anAttack{
 				case i == 0 && tick%200 == 0: // a name that fits no datagram
 					seq := uint16(2 + tick/200)
 					s.inject(p.addr, one(p.ID, transport.Header{Type: transport.NameChange, Priority: true, Seq: seq}, append([]byte{p.ID, 1, 2, 3, 4}, make([]byte, 700)...)))
-				case i == 1 && tick%10 == 0: // pieces that are larger than those of the game
+				case i == 1 && tick%10 == 0: // pieces larger than the game's
 					n := tick / 10
 					h := reliable(pastJoin + uint16(n/255))
 					if h.Fragment, h.Index = true, uint8(n%255); h.Index == 0 {
@@ -69,7 +69,7 @@ var moreAttacks = []anAttack{
 	}},
 	{"names of others", func(s *siege) func(int) {
 		first := s.chatters[0]
-		twin := s.add(false) // the same name, address and nonce from elsewhere
+		twin := s.add(false) // a client elsewhere with the first one's name, address and nonce
 		twin.Client = relaytest.NewClient(relaytest.Options{Name: first.Name, Nonce: first.Nonce, Claimed: first.Claimed})
 		twin.damaged = true
 		s.join(twin)
@@ -205,8 +205,8 @@ var moreAttacks = []anAttack{
 				openBC.Say(s.now, msg.OpChat, &msg.Chat{Sender: int32(victim.Slot) | 0x7F000000, Text: []byte("cheat 2")})
 			}
 			// Forms of OpenBC from a client of the game: short lengths, numbers of
-			// eight bits, acknowledgements with flags of their own, a short leave
-			// and a short name of the victim.
+			// eight bits, acknowledgements with OpenBC's flag, a short leave and a
+			// short name of the victim.
 			s.inject(stock[0].addr, []byte{stock[0].ID, 3, byte(transport.NameChange), 2, 1, byte(tick), 0, 0x82, byte(transport.Connect), 8, 1, 0, 0, 0, 127, 0})
 			s.inject(stock[0].addr, one(stock[0].ID, reliable(uint16(pastJoin+tick%256)), chatAs(victim.ID, "cheat 3")))
 			if tick%100 == 0 {
@@ -240,8 +240,8 @@ func one(id uint8, h transport.Header, body []byte) []byte {
 	return d
 }
 
-// Sixteen clients with the longest names get in, in order of their coming, those
-// of OpenBC too, although they acknowledge no names.
+// Sixteen clients with the longest names get in, in the order in which they
+// come, even OpenBC's clients among them, which acknowledge no names.
 func TestLongNames(t *testing.T) {
 	w := newWorld(t, 2, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
 	w.trouble = relay.Trouble{Delay: 20 * time.Millisecond}

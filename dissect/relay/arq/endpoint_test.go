@@ -145,8 +145,8 @@ func TestKeepalive(t *testing.T) {
 	}
 }
 
-// An acknowledgement is worth three datagrams of its own and travels in six
-// more.
+// An acknowledgement is worth three datagrams that are sent just for it, and
+// travels in six more.
 func TestAcknowledgements(t *testing.T) {
 	deliver, _ := collect()
 	alone := New(2, Limits{})
@@ -208,8 +208,8 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// A number of eight bits may be that of two messages: it is for the one that
-// was sent last.
+// Two messages may have the same number of eight bits. An acknowledgement of
+// this number is for the message that was sent last.
 func TestAcknowledgedWithEightBits(t *testing.T) {
 	l := New(1, Limits{})
 	l.Eight(true)

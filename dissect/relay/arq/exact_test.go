@@ -195,8 +195,8 @@ func TestDatagramIsFull(t *testing.T) {
 	}
 }
 
-// The round trip is that of the attempt that was acknowledged; repetitions
-// follow it and its deviation.
+// The round trip is measured with the attempt that was acknowledged.
+// Repetitions follow the round trip and its deviation.
 func TestRoundTrip(t *testing.T) {
 	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 	l := New(1, Limits{})

@@ -105,8 +105,9 @@ func TestSignsAfterALoss(t *testing.T) {
 	}
 }
 
-// However much waits for the other side, it is challenged, and with numbers that it has
-// acknowledged long ago: it could not empty the queue if signs were wanted and nobody asked for any.
+// However much waits for the other side, the endpoint challenges it, and with numbers that it
+// acknowledged long ago. If signs were wanted and the endpoint asked for none, the other side could
+// not empty the queue.
 func TestSignsWithFullQueue(t *testing.T) {
 	e := New(1, Limits{})
 	now := time.Unix(0, 0)
@@ -149,8 +150,9 @@ func TestSignsWithFullQueue(t *testing.T) {
 	}
 }
 
-// Who knows or guesses one number of a challenge has no sign, not even if it acknowledges it twice. Numbers that
-// were never sent show that the sender guesses, also where the numbers of challenges lie behind those of messages.
+// A sender that knows or guesses one number of a challenge has no sign, not even if it acknowledges that number
+// twice. Numbers that were never sent show that the sender guesses, also where the numbers of challenges lie
+// behind the numbers of messages.
 func TestGuessedSigns(t *testing.T) {
 	for _, used := range []uint16{0, behindBy + 500, 0xF000, 100} {
 		host := New(transport.HostPeer, Limits{})
@@ -198,8 +200,8 @@ func TestGuessedSigns(t *testing.T) {
 	}
 }
 
-// Somebody who guesses the id uses the next three numbers of the other side. What
-// has a sign is delivered all the same, once and in order.
+// A forger who guesses the id uses the next three numbers of the other side.
+// Messages with a sign are delivered all the same, once and in order.
 func TestUnsigned(t *testing.T) {
 	l := New(1, Limits{})
 	deliver, got := collect()
@@ -245,7 +247,7 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// Numbers that somebody without a sign used are acknowledged once, so that this
+// Numbers that a sender without a sign used are acknowledged once, so that this
 // doesn't acknowledge what the other side sends later.
 func TestUnsignedAcknowledged(t *testing.T) {
 	for _, unsigned := range []bool{false, true} {

@@ -58,8 +58,9 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// The age of what waits for an acknowledgement is that of game messages: OpenBC's clients
-// acknowledge no others, and would be thought silent after each leave of a player.
+// Only game messages count for the age of what waits for an acknowledgement. OpenBC's
+// clients acknowledge no other messages, and would be thought silent after each leave of
+// a player.
 func TestOldest(t *testing.T) {
 	l := New(1, Limits{})
 	if err := l.Queue(start, Message{Type: transport.Disconnect, Body: make([]byte, 5)}); err != nil {
