@@ -91,7 +91,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// Specs are sorted, and added alternatives come before those of the game.
+// Specs are sorted, and added alternatives come before the game's.
 func TestOrderOfSpecs(t *testing.T) {
 	game := &Spec{Code: 0x10, Name: "Game"}
 	base := NewCatalog(&Spec{Code: 0x20, Name: "Late"}, &Spec{Code: 0x10, Name: "Early", Alternatives: []*Spec{game}})

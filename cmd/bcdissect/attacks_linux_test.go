@@ -97,8 +97,8 @@ type loopSiege struct {
 	victims []*udpClient // the first player and the one who says nothing
 	late    *udpClient
 	crowd   *crowd
-	asks    func(c *chatter)       // what else the talking players do in a tenth of a second, or nil
-	holds   func(t *testing.T)     // what else holds in the end, or nil
+	asks    func(c *chatter)       // more that a talking player does every tenth of a second, or nil
+	holds   func(t *testing.T)     // checks more at the end, or nil
 	refused map[decode.Opcode]bool // opcodes that they must not be sent
 }
 
@@ -192,7 +192,7 @@ func actsOf(t *testing.T, object wire.ObjectID) map[decode.Opcode][]byte {
 
 var idleAs = func(id uint8) []byte { return cipher.Encrypt(nil, []byte{id, 1, byte(transport.DoNothing)}) }
 
-// chatAs returns a line of chat that nobody has said.
+// chatAs returns a line of chat that no player has said.
 func chatAs(id uint8) []byte {
 	const text = "forged: 1"
 	return append([]byte{byte(msg.OpChat), id, 0, 0, 0, byte(len(text)), 0}, text...)
@@ -357,7 +357,7 @@ var loopAttacks = []loopAttack{
 			if p.Phase != relaytest.Playing {
 				s.t.Fatalf("%s: phase %d, reason %d", p.Name, p.Phase, p.Reason)
 			}
-			s.attack(6*time.Second, func(round int) { // nobody reads what came
+			s.attack(6*time.Second, func(round int) { // the client never reads what came
 				_, _ = p.conn.Write(one(p.ID, transport.Header{Type: transport.Acknowledge, Seq: uint16(30 + round)}, nil))
 			})
 			s.attack(time.Second, func(int) { _, _ = p.conn.Write(idleAs(p.ID)) })
@@ -472,7 +472,7 @@ func (s *loopSiege) plays(p *udpClient) {
 // attackLasts is how long an attack lasts at least.
 const attackLasts = 8 * time.Second
 
-// password is that of the game in attacks with one.
+// password is the game's password in attacks on a game with one.
 const password = "tranya"
 
 // longOnly skips a test that takes too long for every change.
@@ -486,9 +486,9 @@ func longOnly(t *testing.T) {
 
 // TestRelayAttacks tries the attacks of strangers, one after another, on the program: with
 // sockets on loopback, where a datagram through a player's own socket bears its address.
-// Two players talk, and one says nothing: nobody is thrown out or spoken for, a line comes back
-// after 1.2 s at worst (a second until the game repeats it), and a newcomer gets in. Nobody who
-// is not in the game is sent more than four times what came, and one answer.
+// Two players talk, and one says nothing. No player is thrown out or spoken for, a line comes
+// back after 1.2 s at worst (a second until the game repeats it), and a newcomer gets in. An
+// address outside the game is sent at most four times what came, and one answer.
 func TestRelayAttacks(t *testing.T) {
 	longOnly(t)
 	for _, tt := range loopAttacks {
@@ -596,8 +596,8 @@ func (s *loopSiege) lateJoins(t *testing.T) time.Duration {
 	return time.Since(asked)
 }
 
-// unharmed checks that nobody was thrown out, silenced or spoken for. It returns the longest time
-// that a line took.
+// unharmed checks that no player was thrown out, silenced or spoken for. It returns the longest
+// time that a line took.
 func (s *loopSiege) unharmed(t *testing.T) (worst time.Duration) {
 	t.Helper()
 	for i, c := range s.players {

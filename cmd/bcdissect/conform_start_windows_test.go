@@ -18,7 +18,7 @@ func TestConformStartsOnWindows(t *testing.T) {
 	for _, tt := range []struct {
 		name, command string
 		status        int
-		verdict       string // of X-7
+		verdict       string // the verdict on case X-7
 	}{
 		{"sound", relay + at, cli.ExitOK, "PASS"},
 		{"the shell ends", `start "" /b ` + relay + at, cli.ExitOK, "PASS"},

@@ -326,8 +326,8 @@ func shared(a, b []byte) int {
 	return n
 }
 
-// beginning compares the lines about the first frames with those of the
-// undamaged file, and returns their number.
+// beginning compares the lines about the first frames with the undamaged file's
+// lines, and returns how many there are.
 func (f *damageForm) beginning(out string, frames int) (lines int, err error) {
 	rest := out
 	for _, want := range f.lines {

@@ -135,7 +135,7 @@ func TestDocuments(t *testing.T) {
 			place := fmt.Sprintf("%s:%d", strings.TrimPrefix(name, root), i+1)
 			for _, m := range docLink.FindAllStringSubmatch(docCode.ReplaceAllString(line, ""), -1) {
 				path, anchor, _ := strings.Cut(m[1], "#")
-				if strings.Contains(path, ":") { // of the web
+				if strings.Contains(path, ":") { // a link to the web
 					continue
 				}
 				to := name

@@ -57,7 +57,7 @@ func doubled(all []dissect.Datagram, share float64, seed uint64) []dissect.Datag
 type told struct {
 	once, session, measure, network, replay string
 	doubles                                 int   // datagrams
-	updates                                 int64 // of ships
+	updates                                 int64 // ship updates
 }
 
 // tell reads datagrams into reports.
@@ -106,7 +106,7 @@ func tell(t *testing.T, all []dissect.Datagram, cfg dissect.Config) (o told) {
 		}
 	}
 	counts := regexp.MustCompile(`"(datagrams|bytes)":\d+`)
-	rates := regexp.MustCompile(`"rate":\{[^}]*\}`) // of the last seconds
+	rates := regexp.MustCompile(`"rate":\{[^}]*\}`) // a rate covers the last seconds
 	o.once, o.session, o.measure, o.replay = once.String(), session.String(), habits.String(), replay.String()
 	o.network = rates.ReplaceAllString(counts.ReplaceAllString(network.String(), ""), "")
 	o.updates = tally.Flags[dissect.ToHost].Total() + tally.Flags[dissect.FromHost].Total()

@@ -26,7 +26,7 @@ type user struct {
 	home, program string
 }
 
-// newUser returns the user nobody, in the network of the test.
+// newUser returns the user "nobody" (65534), in the network of the test.
 func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{home: t.TempDir()}

@@ -26,7 +26,7 @@ import (
 type recording struct {
 	cmd    *exec.Cmd
 	out    *bufio.Reader
-	closer io.Closer // of out
+	closer io.Closer // closes out
 	said   []string  // lines of errors, once it has ended
 	errs   *bufio.Reader
 	send   func()

@@ -173,7 +173,7 @@ func wellFormed(t *testing.T, args []string, out string) {
 		if _, err := csv.NewReader(strings.NewReader(out)).ReadAll(); err != nil {
 			t.Fatalf("not CSV: %v", err)
 		}
-		return // text as it is; it is for programs
+		return // CSV has unchanged text, since it is for programs
 	}
 	plain(t, out)
 }

@@ -127,7 +127,7 @@ func writtenAt(t *testing.T, dir string) map[string]time.Time {
 }
 
 // TestFolderLinks has links that another user could have put where tables and league
-// write, into a directory that everybody can write. Nothing is written where they lead.
+// write, in a directory that all users can write to. Nothing is written where the links lead.
 func TestFolderLinks(t *testing.T) {
 	for _, c := range []struct {
 		link, out string

@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("NO_FILE", errors.Unwrap(noFile).Error())
 			e.Setenv("NO_FOLDER", errors.Unwrap(noFolder).Error())
 			e.Setenv("XDG_RUNTIME_DIR", os.Getenv("XDG_RUNTIME_DIR"))
-			e.Setenv("APPDATA", filepath.Join(e.WorkDir, "appdata")) // of Windows
+			e.Setenv("APPDATA", filepath.Join(e.WorkDir, "appdata")) // a Windows variable
 			e.Setenv("LOCALAPPDATA", os.Getenv("XDG_RUNTIME_DIR"))
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Setenv("SUDO_UID", "0")

@@ -44,7 +44,7 @@ func TestGoroutinesAreGuarded(t *testing.T) {
 			switch n := n.(type) {
 			case *ast.GoStmt:
 				body = n.Call.Fun
-			case *ast.CallExpr: // of a sync.WaitGroup
+			case *ast.CallExpr: // a call of Go on a sync.WaitGroup
 				if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Go" && len(n.Args) == 1 {
 					body = n.Args[0]
 				}

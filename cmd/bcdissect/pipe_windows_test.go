@@ -15,7 +15,7 @@ import (
 // A program behind a pipe, such as more, reads text in the code page of the console: letters in that
 // page, arrows in ASCII. PowerShell 5 does so for its > as well. Files get UTF-8.
 func TestPipeInCodePage(t *testing.T) {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // they say what a terminal that is no console shows
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // they say what a terminal shows if it isn't a console
 		t.Setenv(name, "")
 	}
 	kernel := windows.NewLazySystemDLL("kernel32.dll")

@@ -148,15 +148,15 @@ type udpClient struct {
 	*relaytest.Client
 	conn    *net.UDPConn
 	trouble *relay.Trouble
-	rand    *rand.Rand    // of its own datagrams
-	arrived chan []byte   // datagrams that the network let through
-	late    chan []byte   // the same of its own datagrams
-	frame   time.Duration // time between two datagrams of the game, which sends all due messages in one, 0 to send each message as soon as it is due
+	rand    *rand.Rand    // decides what the network does with datagrams from this client
+	arrived chan []byte   // datagrams from the host that the network let through
+	late    chan []byte   // datagrams from this client that the network let through
+	frame   time.Duration // time between two datagrams of the game, which sends all due messages in one; 0 sends each message when it is due
 	framed  time.Time
 
 	seen    map[string][2]int // first and last number of the messages of each other client
 	faults  []string
-	replies int // to server browsers
+	replies int // replies to server browsers
 }
 
 func newUDPClient(t *testing.T, at netip.AddrPort, n int, trouble *relay.Trouble) *udpClient {
@@ -533,9 +533,9 @@ func (c *udpClient) joinWith(t *testing.T, change func(o *relaytest.Options)) {
 	}
 }
 
-// The host's first datagram equals that of the original game's host (TRANSPORT
-// 19.2): accept, and the first request for hashes. The report shows both
-// directions.
+// The host's first datagram equals the one that the original game's host sends
+// (TRANSPORT 19.2): accept, and the first request for hashes. The report shows
+// both directions.
 func TestRelayReport(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")

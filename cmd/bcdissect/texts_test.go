@@ -22,7 +22,7 @@ type text struct{ place, kind, words string }
 
 // Kinds of texts. Rules differ by kind.
 const (
-	kindHelp  = "help"  // of a command or a flag
+	kindHelp  = "help"  // help for a command or a flag
 	kindError = "error" // ends a command, or explains damaged input
 	kindNote  = "note"  // written to standard error while a command runs
 	kindOther = "text"  // tables, headings, documentation of fields, verdicts

@@ -71,7 +71,7 @@ func TestUnit(t *testing.T) {
 	if out, err := exec.Command(analyze, "verify", here).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v: %s", err, out)
 	}
-	if out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold=20", here).CombinedOutput(); err != nil { // of 100
+	if out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold=20", here).CombinedOutput(); err != nil { // 20 of at most 100
 		t.Errorf("systemd-analyze security: %v: %s", err, out)
 	}
 }

@@ -53,7 +53,7 @@ func TestPublishedPackets(t *testing.T) {
 				return
 			}
 			hex := p.Hex
-			if p.Layer == "block" { // of a ship at 32 s
+			if p.Layer == "block" { // put the block into an update of a ship at 32 s
 				hex = "1cffffff3f0000004220" + hex
 			}
 			args := append([]string{"decode", "-T", "json", "--strict"}, as[p.Layer]...)

@@ -127,7 +127,7 @@ func TestAnswerIsFull(t *testing.T) {
 	for last, want := range map[string][]int{
 		// \player_0\ and 255 characters, five times; \player_5\ab; \queryid\2.1
 		"ab": {5*(10+255) + 10 + 2 + 12, len(`\final\\queryid\2.2`)},
-		// There is no room for the sixth.
+		// The sixth player doesn't fit into the first datagram.
 		"abc": {5*(10+255) + 12, 10 + 3 + len(`\final\\queryid\2.2`)},
 	} {
 		g := stockGame

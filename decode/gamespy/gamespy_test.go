@@ -281,7 +281,7 @@ func FuzzParse(f *testing.F) {
 				return // Get is linear
 			}
 		}
-		// The pairs hold all characters, but for backslashes at the ends.
+		// The pairs hold all characters except backslashes at the ends.
 		want, chars := len(bytes.TrimPrefix(b, []byte{'\\'})), utf8.RuneCountInString(strings.Join(text, `\`))
 		if chars != want && chars+1 != want && chars-1 != want {
 			t.Errorf("got %d characters, want %d", chars, want)

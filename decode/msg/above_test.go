@@ -290,7 +290,7 @@ func (b *bodies) follow(decl ast.Decl) {
 	ast.Inspect(decl, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
-			result = nil // what follows in the declaration may return from it
+			result = nil // a return statement after this may be the literal's
 		case *ast.AssignStmt:
 			for i := range n.Rhs {
 				if len(n.Lhs) == len(n.Rhs) {

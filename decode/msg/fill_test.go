@@ -69,7 +69,7 @@ func TestFillErrors(t *testing.T) {
 	}
 }
 
-// Numbers of Go programs need not be those of encoding/json.
+// Go programs may pass numbers of other types than encoding/json makes.
 func TestFillNumbers(t *testing.T) {
 	for _, n := range []any{2, 2.0, json.Number("2"), json.Number("2.0"), json.Number("0.2e1")} {
 		m, b, err := decode.Fill(Catalog().Find("Chat"), map[string]any{"sender": n, "text": "hi"}, decode.Filling{})

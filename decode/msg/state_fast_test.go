@@ -71,10 +71,10 @@ func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte
 	return true
 }
 
-// A call is one of a visitor.
+// A call is a method call that a visitor got.
 type call struct {
 	name, doc string
-	kind      any // of the field or group; nil for the end of a group
+	kind      any // kind of the field or group; nil for the end of a group
 	off, end  int
 	value     any
 	names     decode.Names
@@ -125,8 +125,8 @@ var shownSets = []decode.FieldSet{
 	decode.Fields("power_settings", "percent", "name"), decode.Fields("subsystems", "start", "cloaked"), decode.Fields("forward"),
 }
 
-// compareShown compares the fast showing of an update that was read with that of
-// the walk: all fields, and some.
+// compareShown compares how the fast code shows an update that was read with how
+// the walk shows it: all fields, and some.
 func compareShown(t *testing.T, m *StateUpdate, payload []byte, as decode.Dialect) {
 	t.Helper()
 	show := func(m decode.Message, set decode.FieldSet) []call {
@@ -193,7 +193,7 @@ func TestReadFast(t *testing.T) {
 			changeEach(t, d, m, payload, as, env)
 		}
 	})
-	if taken < 480 { // of 512; a cloak bit before a closed group is invalid
+	if taken < 480 { // 512 were made; a cloak bit before a closed group is invalid
 		t.Errorf("only %d whole messages were taken", taken)
 	}
 }

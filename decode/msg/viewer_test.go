@@ -12,7 +12,7 @@ import (
 // A trail is a visitor that records field offsets.
 type trail struct {
 	groups []string
-	names  [][]string // of each field and its groups
+	names  [][]string // names of each field and the groups around it
 	seen   []string   // each field with its bytes
 }
 

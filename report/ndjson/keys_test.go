@@ -54,7 +54,7 @@ func jsonType(v any) string {
 	}
 }
 
-// same reports whether two types are equal as far as they are known.
+// same reports whether two types are equal. An array of anything equals every array.
 func same(a, b string) bool {
 	const open = "array of anything"
 	return a == b || a == open && strings.HasPrefix(b, "array of ") || b == open && strings.HasPrefix(a, "array of ")

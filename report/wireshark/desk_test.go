@@ -59,8 +59,8 @@ type desk struct {
 	plugin  string
 }
 
-// nobody is the user that replaces root to run tshark. As root, tshark silently
-// ignores Lua files.
+// nobody is the id of the user that replaces root to run tshark. As root, tshark
+// silently ignores Lua files.
 const nobody = "65534"
 
 // newEngineDesk returns a desk whose plugin finds the engine in its folder.

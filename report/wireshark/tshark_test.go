@@ -24,7 +24,7 @@ import (
 func TestTsharkFilters(t *testing.T) {
 	const each = 17 // for 51 filters in all
 	d := newDesk(t)
-	rnd := rand.New(rand.NewPCG(16, 1)) //nolint:gosec // the same filters in every run
+	rnd := rand.New(rand.NewPCG(16, 1)) //nolint:gosec // a fixed seed gives the same filters in every run
 	selected := 0
 	for _, name := range []string{"stock_client.pcap", "opcode_tour.pcap", "forged_small.pcap"} {
 		raw := fixtures.Path("captures/" + name)
@@ -154,7 +154,7 @@ func (d *desk) writeProfile(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	for name, text := range Profile() {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { //nolint:gosec // the same
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
 			tb.Fatal(err)
 		}
 	}
@@ -358,7 +358,7 @@ func TestTsharkDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rnd := rand.New(rand.NewPCG(16, 2)) //nolint:gosec // the same damage in every run
+	rnd := rand.New(rand.NewPCG(16, 2)) //nolint:gosec // a fixed seed gives the same damage in every run
 	for at := 0; ; at++ {
 		n := bytes.Index(b[at:], []byte(magic))
 		if n < 0 {
@@ -400,7 +400,7 @@ func TestAnnotatedCopies(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		command []string
-		like    []string // the same command for the unannotated capture
+		like    []string // command that does this to the unannotated capture
 	}{
 		"pcap":        {[]string{"editcap", "-F", "pcap", file, copied}, []string{"editcap", raw, copied}},
 		"snap length": {[]string{"editcap", "-F", "pcap", "-s", "100", file, copied}, []string{"editcap", "-s", "100", raw, copied}},

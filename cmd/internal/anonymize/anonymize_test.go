@@ -88,7 +88,7 @@ func (k *known) read(t *testing.T, name string) (n int) {
 	for {
 		d, err := src.Next()
 		if errors.Is(err, io.EOF) {
-			delete(k.addrs, netip.IPv4Unspecified()) // nobody's
+			delete(k.addrs, netip.IPv4Unspecified()) // 0.0.0.0 belongs to no computer
 			delete(k.addrs, netip.AddrFrom4([4]byte{255, 255, 255, 255}))
 			return n
 		} else if err != nil {

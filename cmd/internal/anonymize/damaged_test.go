@@ -69,7 +69,7 @@ func from(src, dst netip.AddrPort, payload []byte) []byte {
 }
 
 // outputs yields everything that a reader of a copy sees: the file, and each
-// datagram as it is and deciphered.
+// datagram, both unchanged and deciphered.
 func outputs(t *testing.T, name string, see func(where string, b []byte)) {
 	t.Helper()
 	src, err := capture.Open(name, nil)

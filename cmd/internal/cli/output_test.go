@@ -43,7 +43,7 @@ func TestOutputKeeps(t *testing.T) {
 	}
 }
 
-// A discarded output leaves the folder unchanged: there is no new file, and an
+// A discarded output leaves the folder unchanged: no new file appears, and an
 // old one is unchanged.
 func TestOutputDiscard(t *testing.T) {
 	for _, tt := range []struct {

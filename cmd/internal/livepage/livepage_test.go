@@ -103,7 +103,7 @@ const events = "Accept: text/event-stream\r\n"
 // A transcript is what came, and when.
 type transcript struct {
 	at   []time.Duration
-	text []string // of a moment, all that came then
+	text []string // all that came at the moment with the same index
 }
 
 // hear reads a connection until it ends.

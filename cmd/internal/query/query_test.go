@@ -94,8 +94,8 @@ func TestAll(t *testing.T) {
 		}),
 		"127.0.0.1:1",
 	}
-	// Nobody waits for a server that answers, so that it may have a long time. The one
-	// that answers the second query has less, and the others have little.
+	// A server that answers ends the wait for it, so its timeout may be long. The one that
+	// answers the second query has a shorter timeout, and the others a very short one.
 	const long, some, little = time.Minute, 3 * time.Second, 200 * time.Millisecond
 	wants := []struct {
 		timeout  time.Duration

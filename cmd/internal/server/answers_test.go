@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
-// The answers equal those of the original game's join in the protocol
+// The answers equal the ones in the original game's join in the protocol
 // reference, section 19.2, if the list has their hashes.
 func TestLoadAnswers(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "files.txt")

@@ -205,7 +205,7 @@ func split(t *testing.T, whole []byte, parts int) (names []string) {
 }
 
 // TestParts opens a recording in three parts, in any order and with a copy, as one
-// recording: matches, counts and frames are those of the whole file.
+// recording. Its matches, counts and frames equal the whole file's.
 func TestParts(t *testing.T) {
 	whole := fixtures.Path("captures/networked_battle.pcap")
 	parts := split(t, fixtures.Read(t, "captures/networked_battle.pcap"), 3)

@@ -44,7 +44,7 @@ func newScreen(t *testing.T) *screen {
 	s := &screen{dir: dir, home: filepath.Join(dir, "home")}
 	for _, folder := range []string{dir, s.home} {
 		_ = os.Mkdir(folder, 0o755)                     // dir exists
-		if err := os.Chmod(folder, 0o777); err != nil { //nolint:gosec // the same
+		if err := os.Chmod(folder, 0o777); err != nil { //nolint:gosec // another user can enter it
 			t.Fatal(err)
 		}
 	}

@@ -372,7 +372,7 @@ func TestBounds(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		m    Message
-		want string // of the error
+		want string // the error, "" for none
 	}{
 		{"opcode 0", Message{Name: "Own"}, ""},
 		{"opcode 255", Message{Name: "Own", Opcode: 255}, ""},

@@ -163,7 +163,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Messages of the fixtures, alone and cut short at every byte.
+// Messages of the fixtures, one at a time: whole, and cut short at several bytes.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob(filepath.Join(root, "fixtures/messages/*.hex"))

@@ -246,7 +246,7 @@ func TestHome(t *testing.T) {
 		t.Fatalf("the recordings are %q, %v", files, err)
 	}
 	name := filepath.Base(files[0])
-	p.until(`document.querySelector(".list bdi") !== null`) // the browser has kept the page as it was
+	p.until(`document.querySelector(".list bdi") !== null`) // the browser kept the page in its state from before
 	if got := eval[string](p.tab, `document.querySelector(".list bdi").textContent`); got != name {
 		t.Errorf("the list has %q, not %q", got, name)
 	}

@@ -41,7 +41,7 @@ type rush struct {
 	incoming chan relay.Arrival
 
 	mu    sync.Mutex
-	now   time.Time // of the game
+	now   time.Time // time in the game
 	asked time.Time // when time last went on
 	heard time.Time // when the host last sent anything
 }
@@ -268,7 +268,7 @@ func (a *audience) stick(address string) {
 		}
 		_ = c.(*net.TCPConn).SetReadBuffer(4096)
 		_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n", u.Path, u.Host)
-		for gone := false; !gone && !a.ended(); { // what is sent to a closed connection is answered with a reset
+		for gone := false; !gone && !a.ended(); { // writing to a connection that the server closed leads to a reset
 			time.Sleep(time.Second)
 			if _, err := c.Write([]byte("\r\n")); err != nil {
 				gone = true

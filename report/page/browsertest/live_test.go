@@ -137,7 +137,7 @@ const (
 )
 
 // TestLive has eight bots play, with the page, the overlay and the public page open:
-// every kill appears while they play, and the numbers are those of the script and of the
+// every kill appears while they play, and the numbers agree with the script and with the
 // recording.
 func TestLive(t *testing.T) {
 	b := newBroadcast(t)
@@ -320,7 +320,7 @@ func (p *tab) overlay() {
 	if got := eval[string](p, `[{ name: "Ann", id: 2 }, { id: 100, slot: 3 }, { slot: 0, address: "192.0.2.7:22101" }, { address: "192.0.2.7:22101" }].map(called).join()`); got != "Ann,player 100,slot 0,player #4" {
 		p.t.Errorf("the overlay calls players %s", got)
 	}
-	// Those who are there come first, then those who left with a score, and nobody who was refused.
+	// Players who are there come first, then those who left with a score. Refused players do not appear.
 	const people = `score({ events: [{ kind: "refused", player: 4 }], players: [{ name: "Gone", kills: 9, deaths: 1, joined: 0, left: 5 }, { name: "Here", kills: 0, deaths: 3, joined: 1 },
 		{ name: "Best", kills: 2, deaths: 0, joined: 1 }, { name: "Idle", kills: 0, deaths: 0, joined: 1, left: 2 }, { name: "Refused", kills: 0, deaths: 0 }, { name: "Early", kills: 0, deaths: 0 }] })
 		.slice(1).map((r) => r.children[0].textContent + (r.classList.contains("away") ? " away" : "")).join()`
