@@ -34,7 +34,7 @@ type world struct {
 	t       *testing.T
 	now     time.Time
 	host    *relay.Host
-	deaf    bool // nobody is there
+	deaf    bool // no datagram reaches the host or comes from it
 	next    time.Time
 	impair  [2]impair.Config
 	clients []netip.AddrPort
@@ -42,7 +42,7 @@ type world struct {
 	opened  int
 	sent    map[netip.AddrPort][]time.Time
 
-	pipeline *dissect.Pipeline // of what the host gets and sends
+	pipeline *dissect.Pipeline // reads what the host gets and sends
 	frames   int
 	seen     map[string]int // messages of the clients by name
 	faulty   int
@@ -237,8 +237,8 @@ func TestBadLine(t *testing.T) {
 	}
 }
 
-// A host that doesn't pass on updates, as the stock game's, makes no missing ones: nobody knows
-// which it should have sent.
+// If a host doesn't pass on updates, as the stock game's, none count as missing: the bots can't
+// know which ones it should have sent.
 func TestStrictHost(t *testing.T) {
 	rep := plays(t, newWorld(t, relay.Config{Mode: relay.Strict}), Options{Bots: 3, Seed: 1, For: 20 * time.Second})
 	if _, ok := rep.All.Share(); ok || rep.All.Gap.N > 0 || rep.All.LinesSeen == 0 {
@@ -265,7 +265,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Nobody there is an error, soon. A run can be interrupted: the bots leave.
+// If no host answers, the run soon ends with an error. A run can be interrupted: the bots leave.
 func TestEnds(t *testing.T) {
 	w := newWorld(t, relay.Config{})
 	w.deaf = true

@@ -124,8 +124,8 @@ func TestCopyBlocks(t *testing.T) {
 	}
 }
 
-// TestCopySections keeps the sections of one capture, and joins those of
-// several.
+// TestCopySections keeps the sections of one capture, and joins the sections of
+// several captures.
 func TestCopySections(t *testing.T) {
 	t.Parallel()
 	part := func(o order, hardware string) []byte {

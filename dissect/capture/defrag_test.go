@@ -251,7 +251,7 @@ func TestFragmentsDoubled(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		frames [][]byte
-		second []uint32 // of each frame, 0 for the first
+		second []uint32 // seconds between the first frame and each
 		want   []int    // frames that complete a datagram
 	}{
 		{"each fragment", [][]byte{first, first, second, second}, nil, []int{3, 4}},

@@ -17,10 +17,10 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// FuzzReader reads arbitrary bytes. Besides the checks of datagrams: reading
-// ends, returns no more bytes than the input has, fails only with known errors,
-// and has bounded memory. The result does not change if the input comes a byte
-// at a time, and a truncated input gives a prefix of it.
+// FuzzReader reads arbitrary bytes, and checks the datagrams. It also checks that
+// reading ends, returns no more bytes than the input has, fails only with known
+// errors, and has bounded memory. The result does not change if the input comes
+// a byte at a time, and a truncated input gives a prefix of it.
 func FuzzReader(f *testing.F) {
 	add := func(b []byte) { f.Add(b, uint16(len(b)/2)) }
 	for _, name := range allCaptures(f) {

@@ -50,7 +50,7 @@ func FuzzHeaders(f *testing.F) {
 	seedFrames(f)
 	f.Fuzz(func(t *testing.T, link uint16, _ uint8, b []byte) {
 		want, ok := second(link, b)
-		discovery := []byte{0x88, 0x63} // of PPPoE; gopacket takes it for a session
+		discovery := []byte{0x88, 0x63} // gopacket takes PPPoE discovery for a session
 		if !ok || bytes.Contains(b, discovery) {
 			return
 		}
@@ -62,7 +62,7 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// compare compares a datagram with that of gopacket.
+// compare compares a datagram with what gopacket found.
 func compare(t *testing.T, got, want *packet.Datagram) {
 	t.Helper()
 	if got.Src != want.Src || got.Dst != want.Dst || !bytes.Equal(got.Payload, want.Payload) || got.Full != want.Full {
@@ -102,8 +102,8 @@ func second(link uint16, b []byte) (d packet.Datagram, ok bool) {
 	return d, true
 }
 
-// udpBehind returns the UDP header of a packet behind headers that we know, of
-// which one is that of IP. It returns nil where gopacket is known to be wrong.
+// udpBehind returns the UDP header of a packet behind headers that we know, one
+// of which is an IP header. It returns nil where gopacket is known to be wrong.
 func udpBehind(all []gopacket.Layer) *layers.UDP {
 	ip := false
 	for i, l := range all {
@@ -132,7 +132,7 @@ func udpBehind(all []gopacket.Layer) *layers.UDP {
 			ip = true
 		case *layers.IPv6Routing, *layers.IPv6Destination:
 		case *layers.UDP:
-			if !ip || l.Length < udpHeader { // a length of 0 is that of the IP packet, which is lost by now
+			if !ip || l.Length < udpHeader { // a length of 0 stands for the IP packet's length, which is lost by now
 				return nil
 			}
 			return l

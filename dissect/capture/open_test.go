@@ -104,8 +104,8 @@ func TestPackedHeader(t *testing.T) {
 	}
 }
 
-// Truncation and damage of packed data are reported like those of the capture,
-// after everything that unpacks.
+// Truncation and damage of packed data are reported like truncation and damage of
+// the capture, after everything that unpacks.
 func TestPackedCut(t *testing.T) {
 	capture := pcapOf(linkRaw, udp4(numbers(200)), udp4([]byte("two")))
 	for name, b := range map[string][]byte{
@@ -152,7 +152,7 @@ func TestPackedDamaged(t *testing.T) {
 		{"gzip checksum", flip(g, -8), 2},
 		{"gzip data", flip(g, 10), 0},
 		{"gzip, rubbish behind", join(g, []byte("rubbish that is no gzip")), 2},
-		{"zstd checksum", flip(z, -1), 0}, // of the only block
+		{"zstd checksum", flip(z, -1), 0}, // checksum of the only block
 		{"zstd reserved bit", flip(z, 4), 0},
 		{"zstd, rubbish behind", join(z, []byte("rubbish that is no zstd")), 2},
 	} {

@@ -142,7 +142,7 @@ func TestPacketDataSource(t *testing.T) {
 	}
 }
 
-// comparePackets compares the packets of a source with those of pcapgo.
+// comparePackets compares the packets of a source with the ones that pcapgo reads.
 func comparePackets(t *testing.T, name string, got ownSource) {
 	t.Helper()
 	want, link, err := byPcapgo(name)
@@ -196,7 +196,7 @@ func (f foreign) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	return f.s.ZeroCopyReadPacketData()
 }
 
-// The packets of a live capture, and those of a log.
+// The packets of a live capture, and of a log.
 func TestPacketsOfOthers(t *testing.T) {
 	l := scripted(newScript(numberedSteps(2)...), 0)
 	l.link, l.most = linkRaw, 2

@@ -114,7 +114,7 @@ func TestSeriesOrder(t *testing.T) {
 	}
 }
 
-// read1 returns the content of a file, or else that of standard input.
+// read1 returns the content of a file, or of standard input if the name is "-".
 func read1(t *testing.T, name string, stdin []byte) []byte {
 	t.Helper()
 	if name == "-" {

@@ -134,7 +134,7 @@ func TestBatchLengths(t *testing.T) {
 	}
 }
 
-// The vectors give the same result in a batch as alone.
+// The vectors give the same result in a batch as one by one.
 func TestBatchVectors(t *testing.T) {
 	var wire, want [][]byte
 	for range 3 {

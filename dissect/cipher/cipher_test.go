@@ -158,7 +158,7 @@ func TestFirstKey(t *testing.T) {
 	}
 }
 
-// The second key byte depends on the message count alone; here from count 1 up.
+// The second key byte depends only on the message count. The bytes here begin with count 1.
 func TestSecondKey(t *testing.T) {
 	want := fixtures.Unhex(t, `30 00 3A A8 B2 BF B8 CF 15 75 8F 18 0F DE 7C 0F`+
 		`B9 28 85 A5 3C 76 E0 43 A3 D8 96 99 45 A3 15 B3`)

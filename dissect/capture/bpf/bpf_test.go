@@ -239,7 +239,7 @@ func TestLimits(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("(", n) + "udp" + strings.Repeat(")", n) }
 	for _, c := range []struct {
 		name, expr string
-		column     int // of the error, 0 for none
+		column     int // column of the error, 0 for none
 		length     int
 	}{
 		{"length", "udp" + strings.Repeat(" ", MaxLength-3), 0, 0},

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Ethernet types. Some other link types use them, too.
+// Ethernet types, which some other link types also use.
 const (
 	typeIPv4 = 0x0800
 	typeIPv6 = 0x86dd

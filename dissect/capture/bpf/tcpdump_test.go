@@ -201,7 +201,7 @@ func numbers(from, count int) []string {
 	return all
 }
 
-// Programs decide like those of tcpdump.
+// Programs decide like tcpdump's programs.
 func TestTcpdump(t *testing.T) {
 	fixtures.System(t)
 	if _, err := exec.LookPath("tcpdump"); err != nil {

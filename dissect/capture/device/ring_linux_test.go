@@ -112,8 +112,8 @@ func TestSlotDamaged(t *testing.T) {
 	}
 }
 
-// Filters for cooked packets, and their form for the kernel. The numbers are
-// those of SKF_AD_OFF, SKF_AD_PROTOCOL and so on in linux/filter.h.
+// Filters for cooked packets, and their form for the kernel. The numbers are the
+// values of SKF_AD_OFF, SKF_AD_PROTOCOL and so on in linux/filter.h.
 func TestForCooked(t *testing.T) {
 	const ad = 0xfffff000
 	tests := []struct {

@@ -14,8 +14,8 @@ import (
 
 const flags = os.O_RDWR | os.O_CREATE | os.O_TRUNC
 
-// In a directory that others can write, a link is not followed, and a file of somebody
-// else is left alone. Elsewhere links work as usual.
+// In a directory that others can write, a link is not followed, and another user's file
+// stays unchanged. Elsewhere links work as usual.
 func TestShared(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")

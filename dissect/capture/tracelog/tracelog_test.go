@@ -288,7 +288,7 @@ func TestPayloads(t *testing.T) {
 	for _, c := range []struct {
 		name, more string
 		damaged    string
-		remarks    int // besides the one on the kind of log
+		remarks    int // not counting the one on the kind of log
 	}{
 		{name: "whole"},
 		{name: "a header cut short", more: "03 00 00 00 52", remarks: 1},
@@ -339,7 +339,7 @@ func TestOtherText(t *testing.T) {
 	}
 }
 
-// FuzzLog reads arbitrary logs: reading ends, and a record is no longer than its
+// FuzzLog reads arbitrary logs: reading ends, and no record is longer than its
 // text or than a datagram.
 func FuzzLog(f *testing.F) {
 	f.Add([]byte(packetHead + "[23:59:59.500] #1 S->C Peer#0(192.0.2.7:5000) len=4 rc=4 GAMESPY\n  Text: \\a\\b\n  Hex:\n    0000: 5C 61 5C 62  |\\a\\b|\n\n"))

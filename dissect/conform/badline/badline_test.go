@@ -59,7 +59,7 @@ func playsSeed(t *testing.T, seed uint64, n int, length time.Duration, line stri
 	return g, by
 }
 
-// sound expects that nothing is wrong with the host, though the lines lose as much as they are to.
+// sound expects that nothing is wrong with the host, although the lines lose as much as they should.
 func sound(t *testing.T, g *Game, by map[string]suite.Outcome) {
 	t.Helper()
 	for _, id := range Cases() {
@@ -176,7 +176,7 @@ func TestTwice(t *testing.T) {
 	begun := time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
 	author, one, two, late := client(1), client(2), client(3), client(4)
 	for name, tt := range map[string]struct {
-		to   []netip.AddrPort // of the copies
+		to   []netip.AddrPort // receivers of the copies
 		want string
 	}{
 		"sound":    {[]netip.AddrPort{one, two}, ""},
@@ -215,7 +215,7 @@ func client(n byte) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, n}), 4000)
 }
 
-// Nobody comes into the game of a host that is full.
+// No bot gets into the game of a host that answers nothing.
 func TestNobodyIn(t *testing.T) {
 	t.Parallel()
 	silent := func(netip.AddrPort, []byte) [][]byte { return nil }

@@ -16,9 +16,9 @@ import (
 // A spot is a message that diff compares and that is never sent again.
 type spot struct {
 	frame, part int
-	index       int // of the frame
-	from, end   int // of its bytes in the deciphered datagram
-	body        int // of the opcode
+	index       int // index of the frame
+	from, end   int // where its bytes are in the deciphered datagram
+	body        int // where its opcode is
 	alone       bool
 	conv        int
 	dir         dissect.Dir
@@ -93,7 +93,7 @@ func cloned(all []frame) []frame {
 // OpenBC and their clients.
 var changed = []string{"stock_client.pcap", "networked_battle.pcap", "join_flow.pcap", "opcode_tour.pcap", "forged_small.pcap", "lossy.pcap", "two_teams.pcap", "reliability/st_fire1.pcap.gz"}
 
-// One message that is left out, altered, swapped with the next, or late: that is
+// If one message is missing, altered, swapped with the next, or late, this is
 // reported, and nothing else.
 func TestOneChange(t *testing.T) {
 	for _, name := range changed {
@@ -132,7 +132,7 @@ func TestOneChange(t *testing.T) {
 				b = cloned(all)
 				b[s.index].Time = b[s.index].Time.Add(700 * time.Millisecond)
 				r := compare(t, all, b, Options{Timing: 500 * time.Millisecond})
-				for _, v := range r.Findings { // the other messages of the datagram are late, too
+				for _, v := range r.Findings { // all messages of the datagram are late
 					if v.Kind != Timing || v.A.Frame != s.frame || v.Late != 700*time.Millisecond {
 						t.Errorf("frame %d late: %q", s.frame, says(r))
 					}
@@ -142,7 +142,7 @@ func TestOneChange(t *testing.T) {
 				}
 			}
 
-			// Neighbours of a client, each alone in its datagram.
+			// Neighbouring messages of a client, each the only one in its datagram.
 			swapped := 0
 			for i, s := range from {
 				if swapped == 4 || !s.alone || s.dir != dissect.ToHost {
@@ -180,7 +180,7 @@ func TestOneChange(t *testing.T) {
 }
 
 // Captures of the same session lack frames at different places: each lacks
-// exactly the messages of its own holes.
+// exactly the messages in the frames that were removed from it.
 func TestHoles(t *testing.T) {
 	for _, name := range changed {
 		t.Run(name, func(t *testing.T) {

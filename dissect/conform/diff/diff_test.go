@@ -183,7 +183,7 @@ func TestAltered(t *testing.T) {
 			t.Error("no connect was changed")
 		}
 	})
-	t.Run("an object", func(t *testing.T) { // that all other messages name alike
+	t.Run("an object", func(t *testing.T) { // all other messages have the same id for it
 		b := clone()
 		patch(t, b, func(r *dissect.Record, f *decode.Field) []byte {
 			if r.Number != 0 && r.Datagram.Number == 92 && f.Name == "target" {
@@ -253,7 +253,7 @@ func TestAltered(t *testing.T) {
 			}
 		}
 	})
-	t.Run("ids", func(t *testing.T) { // of other slots, and of other players
+	t.Run("ids", func(t *testing.T) { // all ids are of other slots, and of other players
 		b := clone()
 		n := patch(t, b, func(_ *dissect.Record, f *decode.Field) []byte {
 			if f.Kind != decode.KindObject {
@@ -269,7 +269,7 @@ func TestAltered(t *testing.T) {
 		}
 		r := compare(t, all, b, Options{})
 		for _, f := range r.Findings {
-			// Fragmented messages and the classes of ships stay as they were.
+			// Fragmented messages and the classes of ships stay unchanged.
 			t.Logf("%v a%d", f.Kind, f.A.Frame)
 		}
 		expect(t, r)

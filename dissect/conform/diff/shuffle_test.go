@@ -74,7 +74,7 @@ func TestShuffled(t *testing.T) {
 			if got, want := [...]int{r.Count(OnlyA), r.Count(OnlyB), r.Count(Differs)}, [...]int{less, more, 0}; got != want {
 				t.Errorf("%s, %+v: got %d only in A, only in B and different, want %d", name, how, got, want)
 			}
-			if n := r.Count(Order); how.lost == 0 && n > 0 { // what is lost may leave the number of a message in doubt
+			if n := r.Count(Order); how.lost == 0 && n > 0 { // a lost message may leave the number of another in doubt
 				t.Errorf("%s, %+v: %d in another order", name, how, n)
 			}
 			if how.double+how.lost == 0 && !r.Equal() {
@@ -84,8 +84,8 @@ func TestShuffled(t *testing.T) {
 	}
 }
 
-// What the network doubled is no difference, whatever it is: a query of a server browser, a message, or bytes that are
-// none. The copies come right after the originals.
+// What the network doubled doesn't count as a difference: a query of a server browser, a message, or bytes that aren't
+// one. The copies come right after the originals.
 func TestDoubled(t *testing.T) {
 	for _, name := range []string{"gamespy.pcap", "stock_client.pcap", "networked_battle.pcap", "no_identity.pcap"} {
 		all := frames(t, name)

@@ -146,7 +146,7 @@ var stockGame = relay.Config{
 
 // TestPerform: the clients of a capture join a stock host, fight and leave, and
 // the host conforms. Each receives copies of the other's captured messages: one
-// ship, two of each shot, three chat lines of its own and three of the other.
+// ship, two of each shot, and three chat lines. It also receives its own three.
 func TestPerform(t *testing.T) {
 	l := newLive(t, stockGame, decode.Undecided)
 	r := l.play("stock_client.pcap")
@@ -177,8 +177,8 @@ func TestPerform(t *testing.T) {
 	}
 }
 
-// TestPerformCaptures: a stock host conforms with the clients of other
-// captures, too, also with one that starts late.
+// TestPerformCaptures: a stock host also conforms with the clients of other
+// captures, and of one that starts late.
 func TestPerformCaptures(t *testing.T) {
 	for _, name := range []string{"networked_battle.pcap", "opcode_tour.pcap", "restart.pcap", "lossy.pcap", "no_identity.pcap"} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestPerformFault(t *testing.T) {
 	}
 }
 
-// TestPerformMoves: somebody else has the first slot, so that the clients get
+// TestPerformMoves: another client has the first slot, so that the clients get
 // the slots and ids after it. Their ships, and the messages that name them,
 // move along.
 func TestPerformMoves(t *testing.T) {
@@ -229,7 +229,7 @@ func TestPerformMoves(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string // who gets it
-		head []byte // of the other's ship: opcode, slot and network id of the owner, class, id
+		head []byte // start of the other's ship: opcode, slot and network id of the owner, class, id
 	}{
 		{"Kirk", []byte{0x03, 1, 3, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x03, 0x40}},
 		{"Cady2", []byte{0x03, 2, 4, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x07, 0x40}},
@@ -267,7 +267,7 @@ func occupy(t *testing.T, h *relay.Host, now time.Time) {
 }
 
 // TestPerformLate: a client with a slow join sends its own messages afterwards,
-// not those of another client.
+// not another client's.
 func TestPerformLate(t *testing.T) {
 	l := newLive(t, relay.Config{Players: 8, Mode: relay.Playable}, decode.Undecided)
 	var begun time.Time

@@ -23,7 +23,7 @@ func quickly(p Profile, seed uint64, words ...string) Options {
 	return o
 }
 
-// Over a bad line a run ends within five minutes, and its verdicts are those of a good line, or SKIP.
+// Over a bad line a run ends within five minutes. Each verdict is the same as over a good line, or SKIP.
 func TestBadLine(t *testing.T) {
 	like := gameOf(Stock)
 	like.Like = decode.OpenBC

@@ -35,7 +35,7 @@ type faulty struct {
 	silent bool   // the host has crashed
 	second uint32 // ship of a player
 	links  map[netip.AddrPort]*link
-	shown  [256]uint8 // ids that clients know instead of those of the host
+	shown  [256]uint8 // ids that clients know instead of the host's
 	left   uint8      // id of the last leaver, as shown
 }
 
@@ -77,14 +77,14 @@ type fault struct {
 	name    string
 	profile Profile // Stock if none
 	caught  string  // by these cases, and by no others
-	known   string  // those of them that find a documented difference of OpenBC
+	known   string  // the cases in caught that find a documented difference of OpenBC
 	only    string  // the cases to run; all if empty
 	in, out func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) (keep bool)
-	text    func(string) string // of a reply; a line for each datagram
-	beat    func(string) string // of a heartbeat
+	text    func(string) string // changes a reply, which has a line for each datagram
+	beat    func(string) string // changes a heartbeat
 	tail    string              // bytes behind some datagrams of the host
-	slow    bool                // it shows in slow cases alone
-	slowly  string              // slow cases, and those after them, that catch it besides: it breaks their rules, too
+	slow    bool                // it shows only in slow cases
+	slowly  string              // more cases that catch it, slow ones and the ones after them: it also breaks their rules
 	// raw returns the sender of a datagram in clear as the host sees it; ok is
 	// false if the host never sees it.
 	raw func(f *faulty, from netip.AddrPort, plain []byte) (as netip.AddrPort, ok bool)
@@ -116,7 +116,7 @@ func TestLongReply(t *testing.T) {
 	}
 }
 
-// harmless is a game message that nobody acts on.
+// harmless is a game message that has no effect.
 var harmless = []byte{0x04, 0, 0, 0, 0}
 
 func op(m *transport.Message) int {
@@ -209,7 +209,7 @@ func (f *faulty) carry(at netip.AddrPort, d []byte, change func(f *faulty, at ne
 	for {
 		m, ok, err := split.Next()
 		if err != nil {
-			plain[0] = out[0] // else as it is: there is no case with a fault in such datagrams but T-23
+			plain[0] = out[0] // the rest stays unchanged: only T-23 has a fault in such datagrams
 			return cipher.Encrypt(nil, plain)
 		}
 		if !ok {
@@ -351,7 +351,7 @@ func changes(code int, change func(b []byte) []byte) func(*faulty, netip.AddrPor
 	}
 }
 
-// passesOn returns a fault that passes an opcode on that is for the host alone.
+// passesOn returns a fault that passes on an opcode that is only for the host.
 func passesOn(code int) func(*faulty, netip.AddrPort, *peer, *transport.Message) bool {
 	return func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
 		if op(m) == code {
@@ -937,7 +937,7 @@ var faults = []fault{
 			l.kept = slices.Clone(m.Body)
 			body(m, func([]byte) []byte { return append(unhex("1766080000f100800000000000ffffff3f"), p.id) })
 		case op(m) == int(msg.OpPlayerAnnounce) && l.kept != nil && m.Body[17] == p.id:
-			f.sends(0, at, standard(m.Seq, l.kept)) // in a datagram of its own: J-13 is about two creations in one
+			f.sends(0, at, standard(m.Seq, l.kept)) // in a separate datagram: J-13 is about two creations in one
 			return false
 		}
 		return true
@@ -1087,8 +1087,8 @@ func TestForwardedHaveSamples(t *testing.T) {
 	}
 }
 
-// Every case has a fault that it catches. Those that need a flag have tests of their own: of the commands,
-// of package badline, and TestFuzz.
+// Every case has a fault that it catches. Cases that need a flag are tested elsewhere: with the commands,
+// in package badline, and in TestFuzz.
 func TestEveryCaseCatches(t *testing.T) {
 	var caught []string
 	for _, ft := range allFaults() {
@@ -1258,7 +1258,7 @@ func TestNoFiles(t *testing.T) {
 }
 
 // A host that answers no queries, and joins no clients by itself, is tried all the same: the
-// suite's own clients leave, and Q-1 alone is FAIL.
+// suite's own clients leave, and only Q-1 is FAIL.
 func TestMute(t *testing.T) {
 	w := newWorld(3, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
 	w.in = func(_ time.Time, _ netip.AddrPort, d []byte) [][]byte {
@@ -1281,8 +1281,8 @@ func TestMute(t *testing.T) {
 	expectManners(t, w, rep)
 }
 
-// A host that keeps the places of those who left lets nobody in any more: that is its fault, and
-// the run ends.
+// A host that keeps the places of players who left lets no client in any more. This is its
+// fault, and the run ends.
 func TestClosed(t *testing.T) {
 	const places = 12
 	let := map[netip.AddrPort]bool{}

@@ -91,7 +91,7 @@ func TestFuzzTwo(t *testing.T) {
 	}
 }
 
-// Without somebody who starts the host anew, the input is kept as a whole.
+// Without a way to restart the host, the input is kept as a whole.
 func TestFuzzUnshrunk(t *testing.T) {
 	t.Parallel()
 	got, err := Fuzz(fragile(9, shortTorpedo), optionsOf(Playable, 1), Fuzzing{For: time.Minute, Seed: 1})

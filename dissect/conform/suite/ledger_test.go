@@ -17,7 +17,7 @@ import (
 // The times of a frame enclose the one at which it was captured, in short captures
 // and in long ones, up to the last frame.
 func TestClock(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same capture each time
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a fixed seed makes the same capture each time
 	for _, frames := range []int{1, 10, mostPoints - 1, mostPoints, 10_000, 50_001} {
 		var c clock
 		at := make([]time.Time, frames+1)

@@ -16,10 +16,12 @@ import (
 )
 
 // Captures of an OpenBC server: its documented differences are KNOWN, others are FAIL, and a
-// difference that another case is about is none. The StartWarp of opcode_tour, which its server
-// drops, cannot be read. The server of join_flow announces those who are there in frame 84, that of no_identity
-// does so in frame 58, and tells of a leave with a 17 in frame 76, and that of stock_client ends with a disconnect that has
-// the id of its receiver, in frame 344. That of trouble/arrival passes lines on twice that the network repeated, which T-6 is about.
+// difference that another case is about doesn't count.
+//   - opcode_tour has a StartWarp that the server drops. It cannot be read.
+//   - In join_flow, the server announces the players who are there in frame 84.
+//   - In no_identity, it announces them in frame 58, and tells of a leave with a PlayerAnnounce (17) in frame 76.
+//   - In stock_client, it ends with a disconnect that has the id of its receiver, in frame 344.
+//   - In trouble/arrival, it passes on twice the lines that the network repeated. T-6 is about that.
 func TestDocumentedInCaptures(t *testing.T) {
 	for _, tt := range []struct {
 		capture, id string

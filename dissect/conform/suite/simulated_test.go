@@ -36,7 +36,7 @@ func TestSimulatedInCaptures(t *testing.T) {
 	for _, tt := range []struct {
 		capture string
 		profile Profile
-		want    map[string]Verdict // of the others NOT SEEN
+		want    map[string]Verdict // all other cases are NOT SEEN
 		frame   map[string]int
 	}{
 		{"stock_replay.pcap", Stock, map[string]Verdict{"U-4": Pass, "U-5": Pass, "U-6": Pass}, nil},

@@ -34,7 +34,7 @@ type world struct {
 	open    map[netip.AddrPort]bool
 	port    uint16
 	next    time.Time // the host wants to be called
-	refused error     // nobody listens
+	refused error     // nothing listens at the host's address
 	master  netip.AddrPort
 	players int       // in the last heartbeat
 	beats   time.Time // when the next one may go out
@@ -183,7 +183,7 @@ func gameOf(p Profile) relay.Config {
 	return cfg
 }
 
-// options are those of the tests: time costs nothing.
+// optionsOf returns options for tests, in which time costs nothing.
 func optionsOf(p Profile, seed uint64, words ...string) Options {
 	cases, _ := Select(words)
 	return Options{Cases: cases, Profile: p, Slow: true, Long: slices.Contains(words, "T-31"), Password: "Kobayashi", Seed: seed, Master: masterAddr}
@@ -258,7 +258,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A run that is interrupted says so, and its clients leave.
+// The report on an interrupted run tells of the interruption, and the clients leave.
 func TestInterrupted(t *testing.T) {
 	w := newWorld(1, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
 	o := optionsOf(Stock, 1)
@@ -287,8 +287,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A host that floods fails the case in which it does so, and the run ends; one that lets nobody
-// connect fails T-1, and no case waits for clients that cannot come.
+// A host that floods fails the case in which it does so, and the run ends. A host that lets no
+// client connect fails T-1, and no case waits for clients that cannot come.
 func TestFloodAndSilence(t *testing.T) {
 	w := newWorld(1, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
 	datagrams := 0
@@ -358,7 +358,7 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// Each case and each group can be run alone.
+// Each case and each group can be run without the others.
 func TestAlone(t *testing.T) {
 	for _, p := range []Profile{Stock, Playable} {
 		t.Run(p.String(), func(t *testing.T) {

@@ -21,7 +21,7 @@ func TestGrid(t *testing.T) {
 		x, y         string
 		begins, ends bool
 		cost         int32
-		pairs        string // of X: the index in Y, or - without
+		pairs        string // for each entry of X, the index of its pair in Y, or - for none
 	}{
 		{"", "", false, false, 0, ""},
 		{"ABC", "ABC", false, false, 0, "012"},
