@@ -20,7 +20,7 @@ type table struct {
 	p     *dissect.Pipeline
 	frame int
 	seqs  map[int]uint16 // reliable sequence numbers by port, negative from the host
-	seen  []string       // of game messages: frame, client, name and origin
+	seen  []string       // frame, client, name and origin of game messages
 	last  dissect.Record
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A damaged header opens no conversation where others are sound, and its datagram
-// is a record that says so. Where all checksums are wrong they tell nothing.
+// is a record with ErrHeader. Where all checksums are wrong they tell nothing.
 func TestDamagedHeaders(t *testing.T) {
 	read := func(damaged func(frame int) bool) (ok, flawed, conversations int) {
 		p := dissect.New(dissect.Config{})

@@ -47,8 +47,8 @@ func eachLogged(t *testing.T, name string, cfg dissect.Config, each func(*dissec
 }
 
 // TestLoggedPackets compares every key of every record of a packet trace with
-// those of the capture: but for times, which are to the millisecond, frames and
-// addresses.
+// the capture's, except frames, addresses, and times, which are to the
+// millisecond.
 func TestLoggedPackets(t *testing.T) {
 	t.Parallel()
 	var want, got []string
@@ -79,8 +79,8 @@ func TestLoggedPackets(t *testing.T) {
 	}
 }
 
-// TestLoggedMessages finds the messages that the host received, in order, those
-// of both clients mixed.
+// TestLoggedMessages finds the messages that the host received, in order, with
+// both clients' messages mixed.
 func TestLoggedMessages(t *testing.T) {
 	t.Parallel()
 	var want, got []string

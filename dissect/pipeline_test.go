@@ -85,8 +85,8 @@ func captureOf(t *testing.T, truthFile string) string {
 	return ""
 }
 
-// TestTruth compares the counts of every capture with those of an independent
-// decoder.
+// TestTruth compares the counts of every capture with an independent decoder's
+// counts.
 func TestTruth(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(fixtures.Dir(), "captures", "*.truth.json"))
 	if err != nil || len(files) < 10 {

@@ -43,8 +43,8 @@ func playersOf(t *testing.T, capture string, frame int, names ...string) (all []
 	return all
 }
 
-// The expected names are those in the NameChange messages of the clients with
-// the same addresses; ids are those of the accepts.
+// The expected names come from the NameChange messages of the clients with the
+// same addresses. The ids come from the accepts.
 func TestPlayersByNumber(t *testing.T) {
 	for _, tt := range []struct {
 		capture string
@@ -131,13 +131,13 @@ func TestWhoseConversation(t *testing.T) {
 	// hand from the addresses in the file.
 	want := []place{
 		{1, 1, -1, ""},                            // GameSpy
-		{4, 2, -1, ""}, {7, 2, 0, "JoinFlowTest"}, // to port 29870
+		{4, 2, -1, ""}, {7, 2, 0, "JoinFlowTest"}, // host on port 29870
 		{31, 3, -1, ""},                        // GameSpy
-		{34, 4, -1, ""}, {37, 4, 0, "Player1"}, // to port 29871
-		{60, 5, -1, ""}, {63, 5, 1, "Player2"}, // the same host
+		{34, 4, -1, ""}, {37, 4, 0, "Player1"}, // host on port 29871
+		{60, 5, -1, ""}, {63, 5, 1, "Player2"}, // host on port 29871
 		{94, 6, -1, ""},                          // GameSpy
-		{97, 7, -1, ""}, {100, 7, 0, "Survivor"}, // to port 29872
-		{123, 8, -1, ""}, {126, 8, 1, "Leaver"}, // the same host
+		{97, 7, -1, ""}, {100, 7, 0, "Survivor"}, // host on port 29872
+		{123, 8, -1, ""}, {126, 8, 1, "Leaver"}, // host on port 29872
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -185,7 +185,7 @@ func TestCopiesOfChat(t *testing.T) {
 			l.to[r.Conversation] = true
 		}
 	})
-	// By hand: after Bot3 has left, one line of Bot3 reaches nobody (frame 10626)
+	// By hand: after Bot3 has left, one line of Bot3 reaches no player (frame 10626)
 	// and two lines reach the three others (frames 11399 and 12250).
 	full := 0
 	for _, l := range lines {
@@ -198,8 +198,8 @@ func TestCopiesOfChat(t *testing.T) {
 	}
 }
 
-// A client that the host refuses is nobody, whatever player has id 0 and whatever
-// OpenBC's clients write into their NameChange.
+// A client that the host refuses is not a player, whatever player has id 0 and
+// whatever OpenBC's clients write into their NameChange.
 func TestRefusedClientIsNobody(t *testing.T) {
 	b := newTable(t)
 	b.join(2, "P0")

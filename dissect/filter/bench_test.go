@@ -34,8 +34,8 @@ func BenchmarkMatch(b *testing.B) {
 // BenchmarkCapture matches every record of a battle; its metric is the cost per
 // record.
 func BenchmarkCapture(b *testing.B) {
-	// Every 20th: in a pipeline the records are in the cache; those of a whole
-	// capture do not fit.
+	// Every 20th record: in a pipeline the records are in the cache. A whole
+	// capture's records do not fit there.
 	var all []*dissect.Record
 	n := 0
 	recorded.Records(b, "battle_mix.pcap.gz", dissect.Config{Catalog: stock}, func(r *dissect.Record) {

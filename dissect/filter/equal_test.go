@@ -20,7 +20,7 @@ func TestEqual(t *testing.T) {
 		field decode.Field
 		json  string
 	}
-	var all []map[string][]value // of the samples
+	var all []map[string][]value // values in each sample, by name
 	var records []*dissect.Record
 	for _, s := range messages.All(t) {
 		r := game(t, s.Payload, s.Dialect, s)

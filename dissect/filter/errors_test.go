@@ -398,7 +398,7 @@ func TestErrors(t *testing.T) {
 			`unexpected character`,
 		},
 		{
-			`speed 5 "abc`, // the first mistake, not that of the quotation mark
+			`speed 5 "abc`, // the first mistake, not the quotation mark
 			`      ^`,
 			`expected and, or, or a comparison before this`,
 		},

@@ -233,7 +233,7 @@ func TestMatch(t *testing.T) {
 		{`rel > 13.5 or rel >= 1m`, ""},
 		{`rel in {13.5..13.5} and kind == ack`, "ack"},
 		{`rel < 2e1 and rel < 1e+9 and kind == ack`, "ack"},
-		{`rel < "-2562047h47m16.854775808s" or rel > 2562047h47m16.854775807s`, ""}, // of 64 bits
+		{`rel < "-2562047h47m16.854775808s" or rel > 2562047h47m16.854775807s`, ""}, // the limits of 64 bits
 		{`ts >= "2002-03-01T20:00:00Z" and kind == ack`, "ack"},
 		{`ts == 2002-03-01T21:00:13.5+01:00 and kind == ack`, "ack"},
 		{`ts < "2002-03-01 20:00:13.5"`, ""},

@@ -82,8 +82,8 @@ func spread(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// The shares of 100,000 datagrams are those of the flags, within five standard deviations of the
-// binomial distribution; delays are even over their range, which is 20 ms / √12 wide. Datagrams
+// The shares of 100,000 datagrams agree with the flags, within five standard deviations of the
+// binomial distribution. Delays are even over their range, which is 20 ms / √12 wide. Datagrams
 // are further apart than delays differ, so that none waits for the one before.
 func TestStatistics(t *testing.T) {
 	const n = 100_000
@@ -165,7 +165,7 @@ func decisions(all []Report) (fates []Fate, copies []int, depth []int) {
 // The n-th datagram of a line meets the same decision whatever the times and sizes are. Another
 // seed, direction or client makes other decisions.
 func TestSameDecisions(t *testing.T) {
-	const n = 4000 // that fit on a line at once
+	const n = 4000 // 4,000 datagrams fit on a line at once
 	cfg := parsed(t, "loss=10%,burst=2,delay=30ms,jitter=5ms,reorder=10%,duplicate=10%,seed=7")
 	run := func(cfg Config, d Direction, client int, apart time.Duration, size func(int) int) []Report {
 		return carry(t, NewLine[int](cfg, d, client), n, apart, size)

@@ -195,7 +195,7 @@ func TestTwoTypes(t *testing.T) {
 		{Name: "offset", Kind: decode.KindQuat},
 		{Name: "target_id", Kind: decode.KindObject},
 		{Name: "target_slot", Kind: decode.KindBit},
-		{Name: "target_name", Kind: decode.KindStr8}, // the same type
+		{Name: "target_name", Kind: decode.KindStr8}, // target_id's name has the same type
 	} {
 		s.Field(&f)
 	}

@@ -133,13 +133,13 @@ func TestBuild(t *testing.T) {
 	if r := l.Records[0]; r.Kind != MostKills || r.Value != 5 || r.Match != 1 || l.Players[r.Player].Name != "Kirk" {
 		t.Errorf("the first record is %+v", r)
 	}
-	if s := l.Ships[0]; s.Class != "Galaxy" || s.Wins != 2 || s.Decided != 3 || s.Flown != 4 { // with that of the player who doesn't count
+	if s := l.Ships[0]; s.Class != "Galaxy" || s.Wins != 2 || s.Decided != 3 || s.Flown != 4 { // Flown includes the player who doesn't count
 		t.Errorf("the first ship is %+v", s)
 	}
 }
 
-// TestNamesakes has two players of one name in a match: the second one's records are
-// those of the second row.
+// TestNamesakes has two players of one name in a match: the second one's records come
+// from the second row.
 func TestNamesakes(t *testing.T) {
 	t.Parallel()
 	k := played("a", "2026-03-06T20:00:00Z", 600, 1, "Kirk 3/1", "Kirk 1/3", "Sulu")

@@ -473,7 +473,7 @@ func TestDebriefing(t *testing.T) {
 		"evening/friday.pcapng.gz", "two_teams.pcap",
 		"clear/c08.host.pcap.zst",
 	}
-	// The captures of random traffic are not among these: nobody plays there.
+	// The captures of random traffic are not among these, since they contain no play.
 	for _, name := range fixtures.More(few, append(few, "clear/battle_large-*.pcap.zst")) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
@@ -484,7 +484,7 @@ func TestDebriefing(t *testing.T) {
 				value: map[string]float64{}, feeds: map[string]string{}, fed: map[string]float64{}, hosts: map[string]bool{}, first: returned(all),
 				lost: map[int]float64{}, shields: map[string][]aLevel{}, places: map[string][]aPlace{},
 			}
-			lost := m.Kills // the fold of kills does not know those of the field
+			lost := m.Kills // the fold of kills does not know the kills in the captures of field
 			for i := range all {
 				for ; len(lost) > 0 && all[i].Frame > lost[0].Frame; lost = lost[1:] {
 					if k := &lost[0]; k.Life >= 0 {

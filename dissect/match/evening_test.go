@@ -35,7 +35,7 @@ func TestManyMatches(t *testing.T) {
 		switch {
 		case watched && (taken != matches*lines || refused != 0):
 			t.Errorf("watched: %d lines were taken, %d refused", taken, refused)
-		case !watched && refused < matches*lines-MaxChat: // what of the last matches is not kept counts as well
+		case !watched && refused < matches*lines-MaxChat: // lines of the last matches that are not kept count as well
 			t.Errorf("not watched: %d lines were refused", refused)
 		}
 	}

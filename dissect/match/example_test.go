@@ -14,7 +14,7 @@ import (
 // its killer is settled. For a live capture, range over dissect.Read instead of
 // dissect.File.
 func ExampleBuilder() {
-	post := func(line string) { fmt.Println(line) } // to the bot's channel
+	post := func(line string) { fmt.Println(line) } // posts to the bot's channel
 	feed := match.New(time.Time{})
 	feed.OnKill = func(m *match.Match, k *match.Kill) {
 		if !k.After {

@@ -56,7 +56,7 @@ func (m *message) text(key string) string {
 // told holds the values that must agree between fold and model, sorted.
 type told struct {
 	Losses []string // victim, killer
-	Kills  []string // of players who have any
+	Kills  []string // kills of players who have any
 	Deaths []string
 	Scores []string // id: kills deaths score
 	Lives  []string // objects
@@ -218,7 +218,7 @@ func (f *fold) add(m *message) {
 			f.slots[m.num("slot")] = client
 			f.comes(client, m.Rel)
 		}
-	case "PlayerAnnounce": // OpenBC names the player's first object beside the id
+	case "PlayerAnnounce": // OpenBC names both the player's first object and the id
 		if m.text("code_name") == "NETWORK_DELETE_PLAYER" && host {
 			f.leaves(f.player(m.num("player")), m.Rel)
 		} else if n := m.num("dest") - 0x3FFFFFFF; host && n >= 0 && n%0x40000 == 0 && f.gone(f.slots[n/0x40000]) {
@@ -314,7 +314,7 @@ func (f *fold) connection(m *message, host bool, client string) {
 		f.comes(client, m.Rel)
 	case m.Kind == "name_change" && !host:
 		f.stay(client).name = m.text("name")
-		if f.stay(client).from < 0 && f.gone(f.addrs[id]) { // that the host let it in was not captured
+		if f.stay(client).from < 0 && f.gone(f.addrs[id]) { // the capture lacks the host's accept
 			f.addrs[id] = client
 		}
 	case m.Kind == "disconnect" && !host:
@@ -617,8 +617,8 @@ func opt(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// captures returns the fixtures that hold play in the game's own order, those with players
-// who come back, and those of the folder that BCDISSECT_CAPTURES names.
+// captures returns the fixtures that hold play in the game's own order, the ones with players
+// who come back, and the captures in the folder that BCDISSECT_CAPTURES names.
 func captures(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -631,7 +631,7 @@ func captures(t *testing.T) []string {
 			switch plain := strings.TrimSuffix(name, ".gz"); {
 			case err != nil:
 				return err
-			case strings.HasPrefix(name, "forged"): // made up in no order: nobody plays
+			case strings.HasPrefix(name, "forged"): // made up in no order, without play
 			case filepath.Base(filepath.Dir(path)) == "field": // the fold doesn't know killers named by their ships, nor what is lost
 			case strings.HasSuffix(plain, ".pcap"), strings.HasSuffix(plain, ".pcapng"):
 				all = append(all, path)

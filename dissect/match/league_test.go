@@ -39,8 +39,8 @@ func TestLeague(t *testing.T) {
 	}
 }
 
-// TestRanks has players with equal scores, teams with a spectator, and a match that
-// nobody won.
+// TestRanks has players with equal scores, teams with a spectator, and a match
+// without a winner.
 func TestRanks(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 1

@@ -47,8 +47,8 @@ func board(m *match.Match) string {
 }
 
 // TestMerge has matches at the host and at each client, together and in any order:
-// it is one match, with one row a player. The kills are those that TestFold counts,
-// and in field those of the score changes in the host's capture.
+// it is one match, with one row a player. The kills are the ones that TestFold counts.
+// Under field they come from the score changes in the host's capture.
 func TestMerge(t *testing.T) {
 	for capture, want := range map[string]string{
 		"battle_mix-s96.pcap.gz":             "undecided: Bot0 0/0, Bot1 0/1, Bot2 1/0, Bot3 0/0",
@@ -179,7 +179,7 @@ func TestMergeFills(t *testing.T) {
 	}
 }
 
-// TestMergeEmpty: a match in which nobody is known to have played keeps its end.
+// TestMergeEmpty: a match in which no player is known to have played keeps its end.
 func TestMergeEmpty(t *testing.T) {
 	recording := func(file string) match.Recording {
 		over := 50.0

@@ -14,8 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A pipeline that leaves out the values of updates which a host passes on makes
-// the same matches as one that does not.
+// A pipeline that omits the values of updates which a host passes on makes the
+// same matches as one that does not.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"battle_mix.pcap.gz", "stock_client.pcap", "lossy.pcap"} {

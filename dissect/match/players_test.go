@@ -99,7 +99,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A host that closes the game says so to every player; their answers tell
+// A host that closes the game tells every player. The players' answers tell
 // nothing new. Until then a player's silence may end.
 func TestHostCloses(t *testing.T) {
 	host := netip.MustParseAddrPort("10.0.0.1:22101")

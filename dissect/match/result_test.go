@@ -161,7 +161,7 @@ func (s *stage) play(line string) {
 		for _, q := range s.players {
 			s.send(q, dissect.FromHost, says(&msg.RestartGame{}))
 		}
-	case "asks": // to end the match
+	case "asks": // asks the host to end the match
 		s.send(p, dissect.ToHost, says(&msg.EndGame{}))
 	case "fires": // with a beam, or with a pulse weapon whose PulseFire follows
 		s.send(p, dissect.ToHost, says(&msg.StartFiring{Event: event.Event{Dest: p.ship()}}))
@@ -329,7 +329,7 @@ func TestSilentNamesake(t *testing.T) {
 func TestRecordedResults(t *testing.T) {
 	for _, tt := range []struct {
 		capture string
-		frame   int // that ends the first match
+		frame   int // frame that ends the first match
 		want    string
 	}{
 		{"battle_mix.pcap.gz", 9534, "draw: Draw: the teams were equal; time up; host"},

@@ -89,7 +89,7 @@ func TestHitLooksBack(t *testing.T) {
 	}
 }
 
-// However many ships a file damages within a second, a loss is compared with that of
+// However many ships a file damages within a second, a loss is compared with the losses of
 // hundreds of them at most.
 func TestLossLooksBack(t *testing.T) {
 	for between, want := range map[int]int{0: 1, 400: 401, 10_000: 10_002} {

@@ -74,8 +74,8 @@ func TestHabits(t *testing.T) {
 	near("shortest", f.Min, 98)
 	near("longest", f.Max, 207.4)
 	check(t, "longest", fmt.Sprint(f.Frames), "[299 301]")
-	// All its updates hold subsystems alone, and so do those to its owner, Kirk,
-	// which tell nothing of its motion.
+	// All updates of this ship hold only subsystems. So do the updates to its owner,
+	// Kirk, which tell nothing of the ship's motion.
 	f = figureOf(t, &h, "updates", "Galaxy (XFS01 Dauntless) to Cady2, at rest")
 	check(t, "at rest", f.N, 42)
 	if f := h.Figures(); slices.ContainsFunc(f, func(f Figure) bool { return f.Name == "Galaxy (XFS01 Dauntless) to Kirk, at rest" }) {
@@ -112,7 +112,7 @@ func TestHabitsOfBattle(t *testing.T) {
 		t.Errorf("%d intervals cloaked", f.N)
 	}
 	f = figureOf(t, &h, "copies", "0x0E StartCloaking")
-	check(t, "copies", f.Values, "4 of 4 to other players") // of 2, each to 2 others
+	check(t, "copies", f.Values, "4 of 4 to other players") // 2 messages, each to 2 others
 	check(t, "each", f.Median, 2)
 	for _, f := range h.Figures() {
 		if strings.Contains(f.Name.Raw(), "Galor") && strings.Contains(f.Name.Raw(), "cloaked") {
@@ -193,7 +193,7 @@ func habitsOf(tb testing.TB, name string, keep func(*dissect.Datagram) bool) *Ha
 	}
 }
 
-// A capture of one side alone, or with holes, is not said to hold copies,
+// A capture of only one side, or with holes, is not said to hold copies,
 // repetitions or joins that it does not hold.
 func TestHabitsOfParts(t *testing.T) {
 	part := func(keep func(*dissect.Datagram) bool) *Habits {
@@ -219,13 +219,13 @@ func TestHabitsOfParts(t *testing.T) {
 
 	fromClients := part(func(d *dissect.Datagram) bool { return d.Dst == host })
 	check(t, "of the clients alone", fmt.Sprint(groups(fromClients)), "[datagrams updates]")
-	// At a client there is no other player, so no copy of its messages is due.
+	// A capture at a client has only that player's connection, so no copy of its messages is due.
 	atClient := part(func(d *dissect.Datagram) bool { return d.Src == client || d.Dst == client })
 	if g := groups(atClient); slices.Contains(g, "copies") || !slices.Contains(g, "joins") {
 		t.Errorf("at a client: %v", g)
 	}
 
-	// One player chats in stock_replay.pcap, and nobody else is there.
+	// One player chats in stock_replay.pcap, and no other is there.
 	var alone Habits
 	each(t, "stock_replay.pcap", alone.Record)
 	if g := groups(&alone); slices.Contains(g, "copies") || !slices.Contains(g, "blocks") {
@@ -238,8 +238,8 @@ func TestHabitsOfParts(t *testing.T) {
 	check(t, "joins without the first", figureOf(t, late, "joins", "first checksum request after accept").N, 2)
 }
 
-// The host's timer and the clients' have rows of their own. The numbers were
-// counted by another program in the JSON of "read".
+// The host's timer and the clients' have separate rows. The numbers were counted
+// by another program in the JSON of "read".
 func TestHabitsByRole(t *testing.T) {
 	var h Habits
 	each(t, "field/c21.host.pcap.gz", h.Record)
@@ -267,7 +267,7 @@ func TestHabitsOfHoles(t *testing.T) {
 		dir  dissect.Dir
 		seq  uint16
 	}
-	first, lost := map[number]int{}, 0 // of the game's messages, by their frames
+	first, lost := map[number]int{}, 0 // frames in which the game's messages first came, and the one to remove
 	each(t, "reliability/st_mix_fix_drx.pcap.gz", func(r *dissect.Record) error {
 		n := number{r.Conversation, r.Dir, r.Transport.Seq}
 		switch {
@@ -304,7 +304,7 @@ func TestHabitsOfLogs(t *testing.T) {
 	}
 	f := figureOf(t, read("logs/stock_client.obctrace"), "updates", "Galaxy (XFS01 Dauntless) to client 1, address unknown")
 	check(t, "updates", f.N, 42)
-	check(t, "ticks", math.Round(f.Median), 100) // of three thirtieths of a second
+	check(t, "ticks", math.Round(f.Median), 100) // 100 ms are three ticks of a thirtieth of a second
 	whole, short := read("captures/join_flow.pcap"), read("captures/variants/join_flow-snap60.pcap")
 	for _, way := range []string{"of clients", "of the host"} {
 		a, b := figureOf(t, whole, "datagrams", "largest datagram "+way), figureOf(t, short, "datagrams", "largest datagram "+way)
@@ -316,7 +316,7 @@ func TestHabitsOfLogs(t *testing.T) {
 	}
 }
 
-// Start indices and those of the stock game: the cycle, and the blocks before
+// The start indices of the stock game's blocks: the cycle, and the blocks before
 // it begins anew.
 func TestCycleOf(t *testing.T) {
 	for species, want := range map[uint8]string{1: "2, 6, 8; at first 0", 6: "0, 2, 5", 13: "5, 8, 3; at first 0, 4"} {
@@ -326,8 +326,8 @@ func TestCycleOf(t *testing.T) {
 }
 
 // Updates have a row for each ship, sender and receiver. The numbers were counted
-// by another program in the JSON of "read": 60 updates of 39 such streams, of
-// which 12 have a second update, two of them after a new connect alone, in frame 19.
+// by another program in the JSON of "read": 60 updates of 39 such streams. Twelve
+// have a second update, two of them only after a new connect, in frame 19.
 func TestForgedStreams(t *testing.T) {
 	var h Habits
 	each(t, "forged_small.pcap", h.Record)

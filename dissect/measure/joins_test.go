@@ -52,7 +52,7 @@ func TestHandshake(t *testing.T) {
 		25: "does not say that it is ready", 30: "does not send MissionInit",
 	} {
 		j := joinsOf(t, "stock_client.pcap", func(frame int) bool { return frame <= last })[0]
-		const later = " before the capture ends, 0.0 s later" // nobody is to blame
+		const later = " before the capture ends, 0.0 s later" // neither side is to blame
 		if j.InGame || !strings.Contains(j.Stopped, stopped) || !strings.HasSuffix(j.Stopped, later) {
 			t.Errorf("up to frame %d: %q, want %q", last, j.Stopped, stopped)
 		}
@@ -62,7 +62,7 @@ func TestHandshake(t *testing.T) {
 	if j.InGame || strings.Contains(j.Stopped, "capture ends") {
 		t.Errorf("after frame 9: %q", j.Stopped)
 	}
-	// A capture of the client alone does not tell how far the host came.
+	// A capture of only the clients does not tell how far the host came.
 
 	joins := measure.NewJoins()
 	recorded.Records(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) {

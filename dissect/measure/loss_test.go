@@ -63,7 +63,7 @@ func TestLossEvidence(t *testing.T) {
 	p.ms(5000, fromHost, again(data(3)))
 	p.ms(6000, fromHost, again(data(3)))
 	for _, l := range Losses(p.Links()) {
-		want := Loss{Numbers: 6, Missing: 2, Sent: 0} // nobody acknowledged them
+		want := Loss{Numbers: 6, Missing: 2, Sent: 0} // no acknowledgement came
 		if l.Dir == fromHost {
 			want = Loss{Numbers: 4, Sent: 4, Unanswered: 1}
 		}

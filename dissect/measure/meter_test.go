@@ -159,7 +159,7 @@ func TestRoundTrips(t *testing.T) {
 	p.ms(1000, toHost, data(1), control(1)) // both classes have a number 1
 	p.ms(1100, fromHost, ackOf(data(1)))    // 100
 	p.ms(1300, fromHost, ackOf(control(1))) // 300
-	p.ms(1300, fromHost, ackOf(data(77)))   // of nothing that was seen
+	p.ms(1300, fromHost, ackOf(data(77)))   // for a message that was not seen
 	p.ms(2000, toHost, data(2))             // sent again before an acknowledgement:
 	p.ms(3000, toHost, again(data(2)))      // which of both was it for?
 	p.ms(3010, fromHost, ackOf(data(2)))    // does not count
@@ -167,16 +167,16 @@ func TestRoundTrips(t *testing.T) {
 	p.ms(4010, toHost, piece(3, 1), data(4))
 	p.ms(4210, fromHost, ackOf(piece(3, 1))) // 200
 	p.ms(4250, fromHost, ackOf(piece(3, 0))) // 250
-	p.ms(4260, fromHost, ackOf(data(3)))     // of no fragment
+	p.ms(4260, fromHost, ackOf(data(3)))     // for no fragment
 	p.ms(4300, toHost, again(piece(3, 0)))   // after the acknowledgement
 	p.ms(4310, fromHost, ackOf(piece(3, 0)))
-	p.ms(5000, toHost, piece(5, 0))           // a number that another message has, too:
+	p.ms(5000, toHost, piece(5, 0))           // two messages have this number:
 	p.ms(5001, toHost, piece(5, 0))           // not the same bytes
 	p.ms(5010, fromHost, ackOf(piece(5, 0)))  // does not count
 	p.ms(6000, toHost, data(6))               // the clock goes back
 	p.ms(5990, fromHost, ackOf(data(6)))      // does not count
 	p.ms(7000, fromHost, control(0), data(1)) // the other way
-	p.ms(7001, toHost, ackOf(data(0)))        // of 700: 6301
+	p.ms(7001, toHost, ackOf(data(0)))        // for the message sent at 700: 6301
 	p.ms(7031, toHost, ackOf(control(0)))     // 31
 	p.ms(7041, toHost, ackOf(control(0)))
 	p.ms(7050, toHost, keepalive(), update(1)) // neither has a number
@@ -469,7 +469,7 @@ func TestRates(t *testing.T) {
 			second = again(second)
 		}
 		p.ms(float64(i)*50, toHost, keepalive(), second)
-		if i == 60 { // of 3 s
+		if i == 60 { // after 3 s
 			check(t, "of three seconds", rate().Datagrams, 61/3.0)
 		}
 	}
@@ -506,7 +506,7 @@ func TestSpread(t *testing.T) {
 	s.add(math.MaxInt64)
 	check(t, "extremes", s.result(), RTT{N: 2, Min: 0, Median: 512, P95: math.MaxInt64, Max: math.MaxInt64})
 
-	// Quantiles are those of the sorted times.
+	// Quantiles agree with the sorted times.
 	random := rand.New(rand.NewPCG(1, 2))
 	s = spread{}
 	var times []time.Duration
@@ -766,8 +766,8 @@ func TestHostileTimes(t *testing.T) {
 }
 
 // OpenBC's host sends each of three players the player's name every second for
-// 21 seconds, which nobody acknowledges, over a line that loses nothing. The
-// names were counted by hand in the JSON of "read".
+// 21 seconds, over a line that loses nothing. No player acknowledges the names.
+// They were counted by hand in the JSON of "read".
 func TestEchoesAreNoRetransmissions(t *testing.T) {
 	var m Meter
 	each(t, "networked_battle.pcap", m.Record)
@@ -787,7 +787,7 @@ func TestEchoesAreNoRetransmissions(t *testing.T) {
 	}
 }
 
-// The counts must agree with those of the tally.
+// The counts must agree with the tally's.
 func TestCapturesAgreeWithTally(t *testing.T) {
 	for _, name := range []string{
 		"forged_small.pcap", "join_flow.pcap", "lossy.pcap", "networked_battle.pcap", "opcode_tour.pcap",

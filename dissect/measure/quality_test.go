@@ -7,7 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// The verdict is that of the worst measurement.
+// The worst measurement decides the verdict.
 func TestQualities(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {

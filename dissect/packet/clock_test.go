@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Without jumps the clock is that of the capture, but for datagrams in disorder.
+// Without jumps the clock is the capture's, except for datagrams in disorder.
 func TestClock(t *testing.T) {
 	const year = 365 * 24 * 3600
 	for _, tt := range []struct {
@@ -86,7 +86,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// A clock that jumps by more than a duration can hold goes on afterwards, too.
+// A clock that jumps by more than a duration can hold also goes on afterwards.
 func TestClockJumpsByMillennia(t *testing.T) {
 	const gap, leap = 10 * time.Millisecond, 2500 * time.Millisecond
 	for _, leaps := range []time.Duration{0, leap} {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The arithmetic is that of whole numbers, kept within the range of 64 bits.
+// Results are exact whole numbers, kept within the range of 64 bits.
 func TestTimesSaturate(t *testing.T) {
 	within := func(n *big.Int) int64 {
 		switch {

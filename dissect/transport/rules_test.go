@@ -78,7 +78,7 @@ func TestTrust(t *testing.T) {
 		ahead          int64
 		age            float64 // in ms
 		single, resent bool
-		since          float64 // of the last retransmission in ms, or 0
+		since          float64 // time since the last retransmission in ms, or 0
 		want           bool
 	}{
 		{"a minute ago", 8, 0, near, 60000, false, false, 0, true},
@@ -126,7 +126,7 @@ func TestRhythm(t *testing.T) {
 		fresh  int
 		age    float64 // in ms
 		single bool
-		since  float64 // of the last retransmission in ms, or 0
+		since  float64 // time since the last retransmission in ms, or 0
 		want   bool
 	}{
 		{"doubled by the network", -1, 899, false, 500, true},

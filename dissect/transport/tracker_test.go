@@ -58,7 +58,7 @@ func own(list []taken) []taken {
 	return list
 }
 
-// without leaves out a message, which is then missing.
+// without removes a message, which is then missing.
 func without(list []taken, n int) []taken {
 	list = slices.Delete(list, n, n+1)
 	list[n].gap = 1
@@ -344,8 +344,8 @@ func TestTrackerForgets(t *testing.T) {
 	}
 }
 
-// A message takes the place of the one that many laps before, in a clone of the
-// tracker, too; messages to the original tracker do not change the clone.
+// A message takes the place of the one Laps laps before, also in a clone of the
+// tracker. Messages to the original tracker do not change the clone.
 func TestTrackerForgetsByLap(t *testing.T) {
 	var tr Tracker
 	at := noon

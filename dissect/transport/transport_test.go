@@ -199,7 +199,7 @@ func TestFragmentExamples(t *testing.T) {
 	}
 }
 
-// The short forms are those of the OpenBC server and its test clients.
+// The OpenBC server and its test clients send the short forms.
 func TestNext(t *testing.T) {
 	for _, tt := range []struct {
 		name, hex string
