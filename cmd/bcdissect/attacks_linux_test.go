@@ -486,8 +486,8 @@ func longOnly(t *testing.T) {
 
 // TestRelayAttacks tries the attacks of strangers, one after another, on the program: with
 // sockets on loopback, where a datagram through a player's own socket bears its address.
-// Two players talk, and one says nothing. No player is thrown out or spoken for, a line comes
-// back after 1.2 s at worst (a second until the game repeats it), and a newcomer gets in. An
+// Two players talk, and one says nothing. No player is thrown out or spoken for. A line comes
+// back after 1.2 s at worst (a second until the game repeats it). A newcomer gets in. An
 // address outside the game is sent at most four times what came, and one answer.
 func TestRelayAttacks(t *testing.T) {
 	longOnly(t)

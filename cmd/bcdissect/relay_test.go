@@ -151,7 +151,7 @@ type udpClient struct {
 	rand    *rand.Rand    // decides what the network does with datagrams from this client
 	arrived chan []byte   // datagrams from the host that the network let through
 	late    chan []byte   // datagrams from this client that the network let through
-	frame   time.Duration // time between two datagrams of the game, which sends all due messages in one; 0 sends each message when it is due
+	frame   time.Duration // time between two datagrams of the game, which sends all due messages in one. 0 sends each message when it is due.
 	framed  time.Time
 
 	seen    map[string][2]int // first and last number of the messages of each other client

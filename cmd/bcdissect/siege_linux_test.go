@@ -170,10 +170,14 @@ func (s *siege) harm(early, shooter, long, twin *udpClient, victims []*chatter) 
 }
 
 // TestRelaySiege has eight clients of both dialects chat at the program while it
-// is flooded with names, garbage, queries, connects and leaves in the name of
-// those eight, joins that are never finished, fragments, ship updates, messages too
-// long to be passed on and false names, all at once, and records. It lasts
-// fifteen seconds, or a minute if BCDISSECT_LONG is set.
+// is under attack, and records. All at once, it is flooded with
+//   - names, garbage and queries,
+//   - connects and leaves in the name of those eight,
+//   - joins that are never finished,
+//   - fragments, ship updates and messages too long to be passed on,
+//   - false names.
+//
+// It lasts fifteen seconds, or a minute if BCDISSECT_LONG is set.
 func TestRelaySiege(t *testing.T) {
 	fixtures.System(t)
 	lasts := 15 * time.Second

@@ -74,7 +74,7 @@ func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte
 // A call is a method call that a visitor got.
 type call struct {
 	name, doc string
-	kind      any // kind of the field or group; nil for the end of a group
+	kind      any // kind of the field or group, nil for the end of a group
 	off, end  int
 	value     any
 	names     decode.Names
@@ -193,7 +193,7 @@ func TestReadFast(t *testing.T) {
 			changeEach(t, d, m, payload, as, env)
 		}
 	})
-	if taken < 480 { // 512 were made; a cloak bit before a closed group is invalid
+	if taken < 480 { // 512 were made, and a cloak bit before a closed group is invalid
 		t.Errorf("only %d whole messages were taken", taken)
 	}
 }

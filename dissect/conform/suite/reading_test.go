@@ -17,7 +17,8 @@ import (
 
 // Captures of an OpenBC server: its documented differences are KNOWN, others are FAIL, and a
 // difference that another case is about doesn't count.
-//   - opcode_tour has a StartWarp that the server drops. It cannot be read.
+//
+//   - In opcode_tour, the server drops a StartWarp (10), which therefore cannot be read.
 //   - In join_flow, the server announces the players who are there in frame 84.
 //   - In no_identity, it announces them in frame 58, and tells of a leave with a PlayerAnnounce (17) in frame 76.
 //   - In stock_client, it ends with a disconnect that has the id of its receiver, in frame 344.

@@ -136,8 +136,8 @@ const (
 	overNumbers = `Object.fromEntries([...document.querySelectorAll("#score .row:not(.head)")].map((r) => [r.children[0].textContent, [+r.children[1].textContent, +r.children[2].textContent]]))`
 )
 
-// TestLive has eight bots play, with the page, the overlay and the public page open:
-// every kill appears while they play, and the numbers agree with the script and with the
+// TestLive has eight bots play, with the page, the overlay and the public page open.
+// Every kill appears while they play. The numbers agree with the script and with the
 // recording.
 func TestLive(t *testing.T) {
 	b := newBroadcast(t)
