@@ -44,7 +44,7 @@ func battle(tb testing.TB, number int, length time.Duration) (datagrams []dissec
 	return datagrams
 }
 
-// BenchmarkReplay judges a battle; ns/datagram counts the work on records, too.
+// BenchmarkReplay judges a battle; ns/datagram also counts the work on records.
 func BenchmarkReplay(b *testing.B) {
 	datagrams := battle(b, 0, time.Minute)
 	b.ReportAllocs()
@@ -64,8 +64,8 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(datagrams)), "ns/datagram")
 }
 
-// BenchmarkGaps judges lines of chat, every other one without its copy, in a
-// capture that lacks every other number besides.
+// BenchmarkGaps judges lines of chat in a capture that lacks every other number.
+// Every other line has no copy.
 func BenchmarkGaps(b *testing.B) {
 	host := netip.MustParseAddrPort("192.0.2.1:22101")
 	clients := []netip.AddrPort{netip.MustParseAddrPort("198.51.100.1:4000"), netip.MustParseAddrPort("198.51.100.2:4000")}

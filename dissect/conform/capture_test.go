@@ -18,8 +18,8 @@ import (
 // An edit passes on a record of a capture, changes it, or leaves it out.
 type edit func(r *dissect.Record, pass func(*dissect.Record))
 
-// compare compares a capture fixture, the first host alone, after an edit of
-// its records; wanted chooses datagrams, nil chooses all.
+// compare compares the first host of a capture fixture after an edit of its
+// records. The function wanted chooses datagrams, nil chooses all.
 func compare(tb testing.TB, name string, against decode.Dialect, change edit, wanted func(*dissect.Datagram) bool) []*result.Report {
 	tb.Helper()
 	p := dissect.New(dissect.Config{})
@@ -164,7 +164,7 @@ func TestAltered(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func() edit
-		stock  bool // that a comparison with the stock host finds it, too
+		stock  bool // a comparison with the stock host also finds it
 		want   []string
 	}{
 		{"changed", once(torpedo, torpedoCopy, func(r *dissect.Record, pass func(*dissect.Record)) {

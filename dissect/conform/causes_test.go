@@ -19,7 +19,7 @@ func TestCauses(t *testing.T) {
 		"never passed on": "never passed on",
 	} {
 		m := newMeddler(t, whole)
-		m.commit(t, kind, 60, rand.New(rand.NewPCG(1, 1))) //nolint:gosec // the same each time
+		m.commit(t, kind, 60, rand.New(rand.NewPCG(1, 1))) //nolint:gosec // a fixed seed
 		for _, r := range m.faulty(t).judged(t) {
 			sum := 0
 			for _, c := range r.Causes {

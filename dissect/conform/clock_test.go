@@ -10,7 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Wrong times blame nobody: the captures conform, and so they do with these. A
+// With wrong times, no host is blamed: the captures conform, and so they do with these. A
 // clock that goes back has a note.
 func TestWrongTimes(t *testing.T) {
 	for _, name := range []string{"join_flow.pcap", "stock_client.pcap", "lossy.pcap", "networked_battle.pcap"} {

@@ -21,7 +21,7 @@ func TestClockOfGames(t *testing.T) {
 	once := replayed(t, games[0])
 	for _, tt := range []struct {
 		name string
-		step time.Duration // from the beginning of one to that of the next
+		step time.Duration // time between the beginnings of two games
 	}{
 		{"set back to the same time", 0},
 		{"set back by years", -5 * year},

@@ -131,7 +131,7 @@ func TestNoGuards(t *testing.T) {
 	}
 }
 
-// le32 returns a number as it is on the wire.
+// le32 returns the bytes of a number on the wire.
 func le32(n uint32) string { return string(binary.LittleEndian.AppendUint32(nil, n)) }
 
 // A message that the guards do not change or refuse so is a difference.
@@ -146,7 +146,7 @@ func TestNotGuarded(t *testing.T) {
 		from int // index of the client with the altered messages
 		all  bool
 		was  func(kirk, cheat *guest) string // bytes of a message
-		is   func(kirk, cheat *guest) string // the same, altered
+		is   func(kirk, cheat *guest) string // body with one byte altered
 		want string                          // the first difference
 	}{
 		{

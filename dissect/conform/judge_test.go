@@ -53,7 +53,7 @@ func (t tape) judgedBy(tb testing.TB, cfg conform.Config) []*result.Report {
 	return reports
 }
 
-// names reports whether a difference is that of a fault; was is the number of its
+// names reports whether a difference describes a fault; was is the number of its
 // frame in the capture that was read.
 func (f *fault) names(d *result.Difference, was int) bool {
 	if findingOf[f.kind] != "" || d.Opcode != f.op && !strings.HasPrefix(f.kind, "altered") {
@@ -62,7 +62,7 @@ func (f *fault) names(d *result.Difference, was int) bool {
 	return (d.To == f.to || !f.to.IsValid() || strings.HasPrefix(f.kind, "misdirected")) && (len(f.frames) == 0 || slices.Contains(f.frames, was))
 }
 
-// found reports whether a finding is that of a fault.
+// found reports whether a finding describes a fault.
 func (f *fault) found(x *result.Finding) bool {
 	return x.Kind == findingOf[f.kind] && slices.ContainsFunc(x.Players, func(p *result.Player) bool { return p.Addr == f.to })
 }
@@ -83,9 +83,9 @@ func (s share) String() string {
 	return fmt.Sprintf("%d of %d", s.is, s.of)
 }
 
-// found returns the share of the faults that the reports name, that of those of
-// which the tape holds all evidence, and the number of differences and findings that
-// no fault explains.
+// found returns which share of the faults the reports name, and which share of the
+// faults with all evidence in the tape. It also returns the number of differences and
+// findings that no fault explains.
 func (m *meddler) found(capture string, t tape, reports []*result.Report) (all, evident share, others int) {
 	held := map[int]bool{}
 	for i := range t {
@@ -192,7 +192,7 @@ func blind(tb testing.TB, captures, others []string, list []trouble, seeds uint6
 		for _, name := range in {
 			for seed := range seeds {
 				m := newMeddler(tb, tapes[name])
-				m.commit(tb, kind, 60, rand.New(rand.NewPCG(seed, 1))) //nolint:gosec // the same each time
+				m.commit(tb, kind, 60, rand.New(rand.NewPCG(seed, 1))) //nolint:gosec // a fixed seed
 				if len(m.done) == 0 {
 					continue
 				}
@@ -277,7 +277,7 @@ func TestSound(t *testing.T) {
 
 // TestComeBack: OpenBC's host isn't blamed for players who leave and come back over a
 // bad line. A ClientReady that is sent again is answered again, ships come and go
-// during a join, joins cross, and late messages tell of somebody who had the same id.
+// during a join, joins cross, and late messages tell of an earlier player with the same id.
 func TestComeBack(t *testing.T) {
 	for _, name := range []string{"../rejoin/r20.host.pcap.gz", "../rejoin/r20.router.pcap.gz", "../rejoin/r5.client.pcap.gz"} {
 		whole := readTape(t, name)

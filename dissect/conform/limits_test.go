@@ -186,8 +186,7 @@ func TestFieldTextsAreBounded(t *testing.T) {
 	}
 }
 
-// Losses count for clients that are not listed, and for those that are forgotten,
-// too.
+// Losses also count for clients that are not listed, or are forgotten.
 func TestLossesOfAll(t *testing.T) {
 	tl := newTimeline(msg.Catalog(), func(*Event) {})
 	add := func(n, lost int) {

@@ -20,9 +20,9 @@ var reliability = []string{
 	"reliability/st_fire1.pcap.gz", "reliability/st_mix_fix_drx.pcap.gz",
 }
 
-// without returns the choice of datagrams that leaves out a part of them.
+// without returns a choice of datagrams that lacks a part of them.
 func without(part float64, seed uint64) func(*dissect.Datagram) bool {
-	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the same loss each time
+	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a fixed seed
 	return func(*dissect.Datagram) bool { return r.Float64() >= part }
 }
 
@@ -150,7 +150,7 @@ func TestLostFromHost(t *testing.T) {
 	}
 }
 
-// TestOneSide: nobody is to blame in a capture of one side alone.
+// TestOneSide: no host is blamed in a capture of only one side.
 func TestOneSide(t *testing.T) {
 	for _, host := range []bool{true, false} {
 		for _, r := range compare(t, "networked_battle.pcap", decode.OpenBC, nil, func(d *dissect.Datagram) bool { return (d.Src.Port() == 29900) == host }) {

@@ -173,10 +173,10 @@ func (m *meddler) putsOut(tb testing.TB, kind string, r *rand.Rand) {
 	m.done = append(m.done, one)
 }
 
-// unheard leaves out what the host tells others about what a player does after a
+// unheard removes what the host tells others about what a player does after a
 // frame.
 func (m *meddler) unheard(player netip.AddrPort, after int) {
-	gone := map[numbered]bool{} // of the host's numbers
+	gone := map[numbered]bool{} // the host's messages that are removed
 	for i := range m.told {
 		o := &m.told[i]
 		number := numbered{o.to, o.number}
@@ -194,8 +194,8 @@ func (m *meddler) unheard(player netip.AddrPort, after int) {
 }
 
 // concerns reports whether a message of the host is about what a player does after a
-// frame. If it isn't known which message it copies, it is the latest with the same bytes
-// if that player alone sends these. ClientReady is an answer.
+// frame. If it isn't known which message it copies, and only that player sends these
+// bytes, it is the latest message with them. ClientReady is an answer.
 func (m *meddler) concerns(o *told, player netip.AddrPort, after int) bool {
 	switch {
 	case o.op == msg.OpClientReady || len(o.payload) == 0:

@@ -22,7 +22,7 @@ type place struct{ frame, part int }
 type told struct {
 	place
 	to      netip.AddrPort
-	author  netip.AddrPort // of a copy
+	author  netip.AddrPort // author of a copy
 	source  int            // frame of the original of a copy
 	input   int64          // its number, -1 without
 	op      decode.Opcode
@@ -43,7 +43,7 @@ type fault struct {
 	to     netip.AddrPort // the wronged player
 	frames []int          // by which a difference is recognised: of the original and of the faulty message; any if there are none
 	proof  []int          // frames without which it need not be found: the original, the faulty message, the acknowledgement
-	cases  [][]int        // of a fault that is committed often: the same for each time
+	cases  [][]int        // proof of each time, if the fault is committed often
 	enough int            // number of cases of which the proof must be there
 	at     time.Time
 }
@@ -86,10 +86,10 @@ type meddler struct {
 	host   netip.AddrPort
 	told   []told
 	parts  map[place]*told
-	acks   map[netip.AddrPort][]acked // that clients sent
+	acks   map[netip.AddrPort][]acked // acknowledgements of each client
 	taken  map[numbered]int           // frame in which the host acknowledged a client's message first
 	spoke  map[netip.AddrPort][]said  // numbered messages of clients
-	lines  map[string][]said          // the same, by their bytes, with those without numbers
+	lines  map[string][]said          // all messages of clients, by their bytes
 	peers  map[netip.AddrPort]uint8   // ids with which clients sign
 	layout decode.Dialect
 	drop   map[*told]bool
@@ -130,7 +130,7 @@ type inserted struct {
 	body   []byte
 	of     int   // fault
 	again  *told // the message that it repeats, if any
-	proof  []int // of a case of the fault, with the frame it gets; nil if it is none
+	proof  []int // proof of a case of the fault, to which its own frame is added, or nil
 }
 
 // newMeddler reads a tape of one host.
@@ -302,7 +302,7 @@ func (m *meddler) fault(kind string, o *told, later []*told, r *rand.Rand) {
 	m.done = append(m.done, one)
 }
 
-// never leaves out all copies of the opcode that is copied most.
+// never removes all copies of the opcode that is copied most.
 func (m *meddler) never(able []*told) {
 	count := map[decode.Opcode]int{}
 	op := decode.Opcode(0)
@@ -323,7 +323,7 @@ func (m *meddler) never(able []*told) {
 	}
 }
 
-// untold leaves out the ships that the last player to join is told of.
+// untold removes the ships that the last player to join is told of.
 func (m *meddler) untold() {
 	var to netip.AddrPort
 	for i := range m.told {
@@ -408,16 +408,16 @@ func (m *meddler) touches(a netip.AddrPort) bool {
 
 // shifted are the numbers of the host's messages to a client, after the change.
 type shifted struct {
-	last    int64 // of the original tape
+	last    int64 // last number in the original tape
 	shifts  []shift
 	insert  []inserted
-	gone    map[int64]bool   // numbers of the original tape that are left out
+	gone    map[int64]bool   // removed numbers of the original tape
 	changed map[int64][]byte // their new bytes
 	owed    []transport.Header
 	prompt  bool // these are due with the client's next datagram
 }
 
-// shifted returns the numbers without those messages that are left out. Retransmissions
+// shifted returns the numbers without those of removed messages. Retransmissions
 // may come before the capture's first transmission of a lower number.
 func (m *meddler) shifted(to netip.AddrPort) *shifted {
 	s := &shifted{last: -1, insert: m.insert[to], gone: map[int64]bool{}, changed: map[int64][]byte{}}
@@ -571,7 +571,7 @@ func (b *rebuilt) next() bool {
 	body, ok, err := b.split.Read(&b.header)
 	b.body = body
 	if err != nil {
-		b.plain = nil // damaged: it stays as it is
+		b.plain = nil // it is damaged, and stays unchanged
 	}
 	return ok && err == nil
 }
@@ -634,7 +634,7 @@ func TestOrder(t *testing.T) {
 		t.Errorf("a sound host fails %d times", n)
 	}
 	m := newMeddler(t, whole)
-	m.commit(t, "disordered", 60, rand.New(rand.NewPCG(1, 1))) //nolint:gosec // the same each time
+	m.commit(t, "disordered", 60, rand.New(rand.NewPCG(1, 1))) //nolint:gosec // a fixed seed
 	if n := failed(m.faulty(t)); len(m.done) == 0 || n == 0 {
 		t.Errorf("%d messages in another order: %d failures", len(m.done), n)
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// deaf are those sound captures whose servers, besides, ignore the acknowledgements of
-// messages above 255: the players that get such messages.
+// deaf are the sound captures whose servers ignore the acknowledgements of messages
+// above 255, with the numbers of players who get such messages.
 var deaf = map[string]int{"battle_mix.pcap.gz": 4, "reliability/st_chat_genuine.pcap.gz": 3, "field/c21.host.pcap.gz": 4, "field/c21.client.pcap.gz": 4}
 
-// of returns the findings of a kind.
+// The function of returns the findings of a kind.
 func of(reports []*result.Report, kind string) (list []result.Finding) {
 	for _, r := range reports {
 		for _, f := range r.Findings {
@@ -56,7 +56,7 @@ func TestIgnoredAcksInTrouble(t *testing.T) {
 }
 
 // TestIgnoredAcks: the servers of some captures take no acknowledgement above 255. The
-// first frame of the chat is that of the server's own log.
+// first frame for the chat comes from the server's own log.
 func TestIgnoredAcks(t *testing.T) {
 	first := map[string]int{"reliability/st_chat_genuine.pcap.gz": 1458}
 	for name, players := range deaf {
@@ -86,7 +86,7 @@ type talk struct {
 func newTalk(tb testing.TB, loss float64) *talk {
 	tb.Helper()
 	return &talk{
-		tb: tb, now: time.Unix(1e9, 0), r: rand.New(rand.NewPCG(1, 2)), loss: loss, //nolint:gosec // the same each time
+		tb: tb, now: time.Unix(1e9, 0), r: rand.New(rand.NewPCG(1, 2)), loss: loss, //nolint:gosec // a fixed seed
 		host: netip.MustParseAddrPort("192.0.2.1:22101"), client: netip.MustParseAddrPort("198.51.100.1:4000"),
 	}
 }
@@ -110,7 +110,7 @@ func (w *talk) send(toHost bool, h transport.Header, body []byte) bool {
 }
 
 // chatter is a host that sends n messages, each of which the client acknowledges, and a
-// client that speaks, too. Both send again what they think is lost, after a second. The
+// client that also speaks. Both send again what they think is lost, after a second. The
 // host ignores the acknowledgements of messages from one on.
 func (w *talk) chatter(n, from int) []*result.Report {
 	w.tb.Helper()
@@ -171,7 +171,7 @@ func TestIgnoredAcksFrom(t *testing.T) {
 	for _, tt := range []struct {
 		loss  float64
 		n     int
-		from  int // that the host ignores acknowledgements of; 0 for a sound host
+		from  int // first message whose acknowledgements the host ignores, 0 for a sound host
 		found bool
 	}{
 		{0, 400, 1 << 20, false},

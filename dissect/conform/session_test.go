@@ -31,7 +31,7 @@ type session struct {
 	frames   int
 	joined   byte
 	password string
-	hidden   bool                                           // all datagrams, but for those of one client
+	hidden   bool                                           // all datagrams except those from and to one client
 	only     netip.AddrPort                                 // this one
 	alter    func(from netip.AddrPort, plain []byte) []byte // if not nil, changes recorded datagrams
 	tap      func(*dissect.Datagram)                        // if not nil, takes recorded datagrams
@@ -193,8 +193,8 @@ func (s *session) judge(notes ...string) *result.Report {
 	return r
 }
 
-// TestRefusedConnect: a client that the host does not let in is no player of the
-// model, and the next one gets the slot that the host gives it.
+// TestRefusedConnect: a client that the host does not let in does not become a player of
+// the model, and the next one gets the slot that the host gives it.
 func TestRefusedConnect(t *testing.T) {
 	s := newSession(t, relay.Config{Players: 2, Mode: relay.Playable})
 	a, b := s.join("A", false), s.join("B", false)
@@ -249,7 +249,7 @@ func TestHastyLeave(t *testing.T) {
 	}
 }
 
-// TestForeignID: nobody has to take a datagram with an id that is not its client's.
+// TestForeignID: a host may drop a datagram with an id that is not its client's.
 func TestForeignID(t *testing.T) {
 	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
 	a, b := s.join("A", false), s.join("B", false)

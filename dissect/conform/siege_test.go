@@ -68,8 +68,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// needs returns the most memory that the replay of a siege needed, without that
-// of the pipeline, the reports, and how long both took.
+// needs returns the most memory that the replay of a siege needed, without the
+// memory of the pipeline. It also returns the reports, and how long both took.
 func (s *siege) needs(tb testing.TB) (most int, reports []*result.Report, took time.Duration) {
 	tb.Helper()
 	hosts := conform.NewHosts(conform.Config{})
@@ -129,7 +129,7 @@ type storm struct {
 	text    string // with %d for the number of the message
 	by      int    // the numbers go up or down
 	copied  func(round, author, to int) bool
-	years   int  // that the clock jumps to and fro
+	years   int  // years by which the clock jumps back and forth
 	plain   bool // nothing is given up
 }
 
@@ -219,8 +219,8 @@ func TestStepsInProportion(t *testing.T) {
 	}
 }
 
-// The search is never given up in captures of sound hosts, nor in those of hosts
-// with faults, whatever the network does to them.
+// The search is never given up in captures of sound or faulty hosts,
+// whatever the network does to them.
 func TestStepsSuffice(t *testing.T) {
 	for _, name := range []string{"battle_mix.pcap.gz", "reliability/st_mix_fix_drx.pcap.gz", "field/c21.host.pcap.gz", "field/f1x.host.pcap.gz"} {
 		whole := readTape(t, name)

@@ -83,7 +83,7 @@ func TestNewOpcodes(t *testing.T) {
 	}
 }
 
-// A message that nobody sent is one of the host's own if its spec says that hosts
+// A message that no client sent is one of the host's own if its spec says that hosts
 // make such.
 func TestNewOpcodeOfHost(t *testing.T) {
 	for op, want := range map[decode.Opcode]int{opSimulated: 0, opUnexplained: 2} {
@@ -101,7 +101,7 @@ func TestNewOpcodeOfHost(t *testing.T) {
 		}
 		a.SendBody(s.now, true, mark)
 		s.run(time.Second)
-		for range 4 { // so that no loss can explain it
+		for range 4 { // more than any loss can explain
 			s.chat("later ")
 			s.run(2 * time.Second)
 		}

@@ -34,7 +34,7 @@ func TestKillScores(t *testing.T) {
 	}
 }
 
-// TestKillScoresInTrouble: what one player's recording lacks, those of others show.
+// TestKillScoresInTrouble: what one player's recording lacks, other players' messages show.
 func TestKillScoresInTrouble(t *testing.T) {
 	m := newMeddler(t, readTape(t, "field/c21.host.pcap.gz"))
 	m.scores()

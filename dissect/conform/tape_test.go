@@ -34,7 +34,7 @@ func readTape(tb testing.TB, name string) (t tape) {
 // A trouble is something that a network or a recording does to a capture.
 type trouble struct {
 	kind  string
-	share float64 // of the frames that it happens to
+	share float64 // part of the frames that it happens to
 }
 
 func (w trouble) String() string {
@@ -49,13 +49,13 @@ func (w trouble) seeded() bool {
 	return w.share > 0 && w.share < 1 || w.kind == "clock" || w.kind == "ended early" || w.kind == "one client"
 }
 
-// troubles are those of the tables in docs/judge.md.
+// troubles are the columns of the tables in docs/judge.md.
 var troubles = []trouble{
 	{"unchanged", 0},
 	{"lost", 0.005},
 	{"lost", 0.05},
 	{"lost", 0.2},     // the recording lacks single frames
-	{"bursts", 0.001}, // the same, 3 to 40 in a row
+	{"bursts", 0.001}, // it lacks 3 to 40 frames in a row
 	{"doubled", 0.01},
 	{"doubled", 0.05},
 	{"doubled", 1}, // up to 50 ms later
@@ -66,12 +66,12 @@ var troubles = []trouble{
 	{"clock", 0},        // it is set three times, by seconds, hours and years
 	{"begun late", 0},   // the first third of the recording is missing
 	{"ended early", 0},  // all after some frame of the second half is missing
-	{"one client", 0},   // it has the traffic of one client alone
+	{"one client", 0},   // it has the traffic of only one client
 }
 
-// after returns the tape as it is after a trouble.
+// after returns the tape after a trouble.
 func (t tape) after(w trouble, seed uint64) tape {
-	r := rand.New(rand.NewPCG(seed, uint64(1000*w.share))) //nolint:gosec // the same each time
+	r := rand.New(rand.NewPCG(seed, uint64(1000*w.share))) //nolint:gosec // a fixed seed
 	happens := func() bool { return r.Float64() < w.share }
 	span := func(from, to time.Duration) time.Duration { return from + time.Duration(r.Int64N(int64(to-from))) }
 	const late, most, double, little = 5 * time.Millisecond, 400 * time.Millisecond, 50 * time.Millisecond, 20 * time.Millisecond
@@ -120,7 +120,7 @@ func (t tape) after(w trouble, seed uint64) tape {
 	return out.numbered()
 }
 
-// numbered returns the tape with the frame numbers of its own.
+// numbered returns the tape with its frames numbered anew.
 func (t tape) numbered() tape {
 	out := slices.Clone(t)
 	for i := range out {

@@ -175,7 +175,7 @@ func playTapped(tb testing.TB, p pairing, line string, seed, seconds int) *tappe
 		tb.Fatal(err)
 	}
 	cfg := p.host
-	cfg.Random = rand.New(rand.NewPCG(uint64(seed), 2)).Uint32 //nolint:gosec // the same each time
+	cfg.Random = rand.New(rand.NewPCG(uint64(seed), 2)).Uint32 //nolint:gosec // a fixed seed
 	cfg.Players, cfg.Mission, cfg.System, cfg.TimeLimit, cfg.FragLimit = 8, "Multiplayer.Episode.Mission1.Mission1", 1, msg.Unlimited, msg.Unlimited
 	g := &tapped{
 		now: time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC), host: relay.NewHost(cfg), addr: netip.MustParseAddrPort("192.0.2.1:22101"),

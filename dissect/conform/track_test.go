@@ -164,14 +164,14 @@ func TestProvenHoles(t *testing.T) {
 }
 
 // TestReceipts: an acknowledgement bears eight bits of the number, also where the
-// client's numbers have no more on the wire. It is that of the nearest message.
+// client's numbers have no more on the wire. It belongs to the nearest message.
 func TestReceipts(t *testing.T) {
 	var h track
 	first := h.says(145, 0, false, 1)
 	for n := int64(146); n <= 400; n++ {
 		h.says(n, 0, false, 2)
 	}
-	h.confirms(145, 3) // of 401, which was recorded late
+	h.confirms(145, 3) // acknowledges 401, which was recorded late
 	if first.acknowledged() {
 		t.Error("the acknowledgement of message 401 counts for message 145")
 	}

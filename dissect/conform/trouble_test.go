@@ -28,7 +28,7 @@ func TestTrouble(t *testing.T) {
 		// of them for the team.
 		{"trouble/arrival.pcap", "", "acts-on-arrival", msg.OpChat, 6},
 		{"trouble/arrival.pcap", "", "acts-on-arrival", msg.OpTeamChat, 3},
-		// Bot1 goes on from another port, where the server knows nobody.
+		// Bot1 goes on from another port, where the server knows no client.
 		{"trouble/address.pcap", "The host sent nothing to 1 address of a client that had not joined. Its messages", "", 0, 0},
 		// The server puts Bot0 out without a word, and gives its id to the next client.
 		// All create ships for other slots; it rejects them, and knows no ship.

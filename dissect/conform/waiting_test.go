@@ -49,7 +49,7 @@ func TestExplosionsAreLimited(t *testing.T) {
 	}
 }
 
-// A message that is dropped before the end, since too many wait, is no difference.
+// A message that is dropped before the end, since too many wait, does not count as a difference.
 func TestEarly(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		r := New(Config{})
