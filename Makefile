@@ -42,7 +42,7 @@ SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/... ./d
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
 # Their tests in which only one goroutine works, or the same ones as in TestJobs: reading.
-# These scripts run the program 600 times. "make nightly" runs them, too.
+# These scripts run the program 550 times. "make nightly" runs them, too.
 ALONE ?= ^TestTapeMemory$$|^TestExamples$$|^TestScripts$$/^(usage|completion|help|opcodes|schema|locale|define|config|encode|decode|vectors|times|nothing|baseline|selection|brief|filter|diff|session|replay|read_table|anonymize|annotate|measure|network|player|loss|tshark|demo|write|tables|files)$$
 
 # What "make windows" runs: a double click and the page, the engine for Wireshark, the installer

@@ -74,7 +74,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviates(x, rule)
 		return
 	}
-	if g := c.instead(d, x); g != nil && c.ended {
+	if g := c.instead(d, x); g != nil {
 		c.replaced(d, x, g)
 		return
 	}
@@ -104,7 +104,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	switch {
 	case x.why != "":
 		return x.why
-	case !c.ended:
+	case !c.ended && x.reliable:
 		return whyEarly
 	case c.t.fromClients == 0:
 		return whyOnlyHost
@@ -315,7 +315,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 	own, few := cmp.Or(shared, c.own(g)), c.sentToFew(d, class, g.Number)
 	_, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
-	case !c.ended:
+	case !c.ended && g.Number >= 0:
 		return whyEarly
 	case c.t.fromClients == 0:
 		return whyOnlyHost
@@ -501,7 +501,7 @@ func (d *destination) inGame(class int, number int64) bool {
 // instead returns the captured message that came in place of one that did not
 // come.
 func (c *comparer) instead(d *destination, x *expect) *got {
-	if x.why != "" && !x.replica {
+	if x.why != "" && !x.replica || !c.ended && x.reliable {
 		return nil
 	}
 	class := classOf(x.typ)

@@ -8,9 +8,9 @@ import (
 // act acts on a message of a client. The original's host acts on the numbered
 // messages of a client in the order of their numbers. A leave takes effect when
 // the host acknowledges it, or tells others: it may wait for messages before it,
-// and a public host first makes sure that the player has left. When other
-// messages that come early take effect does not matter, except to players who
-// come or leave in the meantime.
+// and a public host first makes sure that the player has left. Other messages
+// that come early also wait at the host. Only players who come or leave in the
+// meantime notice that, and what these receive has no verdict.
 func (t *timeline) act(e *Event) {
 	c := e.Client
 	switch {
