@@ -296,3 +296,14 @@ func TestUnknownLeaves(t *testing.T) {
 		t.Errorf("%d messages are compared, and the host is blamed for %v", compared, list)
 	}
 }
+
+// TestLateChat: OpenBC's host puts a player's id into chat. A recording that begins
+// later does not show the id.
+func TestLateChat(t *testing.T) {
+	p := &pairings[2]
+	late := playTapped(t, *p, badLine+",loss=5%", 32, 20).tapes[2].after(trouble{"begun late", 0}, 32)
+	list, compared := p.blamed(t, late)
+	if len(list) > 0 || compared == 0 {
+		t.Errorf("%d messages are compared, and the host is blamed for %v", compared, list)
+	}
+}
