@@ -47,8 +47,10 @@ ALONE ?= ^TestTapeMemory$$|^TestExamples$$|^TestScripts$$/^(usage|completion|hel
 
 # What "make windows" runs: a double click and the page, the engine for Wireshark, the installer
 # and all tests. CI has time for the page, and the tests of files, paths, sockets and whole commands.
+# Of the scripts, it runs those whose commands do more than read, compute and print.
 WINDOWS ?= -home -drops -engine -installer ./...
-WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control home launch partitions proxy server wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
+WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control home launch partitions proxy server wireshark) ./dissect/capture/... -- -run 'TestScripts/^($(ON_WINDOWS))$$' ./cmd/bcdissect
+ON_WINDOWS ?= address|bots|completion|config|conform|extcap|files|help|live_page|locale|logs|panic|patterns|proxy|query|relay|tables|times|usage|web|wireshark|write
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
