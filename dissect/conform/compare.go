@@ -154,7 +154,7 @@ type comparer struct {
 }
 
 func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
-	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, work: work{allowed: stepsFirst}, changes: 1}
+	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, work: work{allowed: stepsFirst}, changes: 1}
 }
 
 // A destination has the messages to one client.
@@ -167,7 +167,9 @@ type destination struct {
 	names     map[uint64]bool      // NameChanges that it should have received, or has received
 	newest    int32                // index of the latest input with a message that came
 	doubtful  map[uint64]bool      // keys of messages that may be confused with others of the same bytes
-	scored    []scored             // messages about scores
+	scores    map[counter]count    // the scores that it was told
+	scoredAt  int64                // number of the latest message about scores
+	scoresGap int64                // number of the first such message after the latest gap
 	line      [2]line              // its numbered messages, by class
 	left      [2]map[int64]*got    // numbered messages without a cause, while they are judged
 	work      *work
@@ -186,7 +188,7 @@ func (c *comparer) dest(client *Client) *destination {
 }
 
 func newDestination(client *Client, w *work) *destination {
-	return &destination{client: client, awaited: map[uint64][]*expect{}, causeless: map[uint64][]*got{}, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, work: w}
+	return &destination{client: client, awaited: map[uint64][]*expect{}, causeless: map[uint64][]*got{}, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, scores: map[counter]count{}, work: w}
 }
 
 // forget makes room for another destination. It judges the leftover messages to

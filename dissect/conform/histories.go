@@ -80,7 +80,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	}
 	if why := c.excused(d, x); why != "" {
 		if (why == whyHole || why == whyOpen || why == whyCrossed) && x.copied() && c.arrived(x.src) {
-			c.rates.doubt(&c.rates.unseen[x.op], x, why)
+			c.doubtMissing(&c.rates.tally(group{op: x.op}).unseen, x, why)
 		} else {
 			c.excuse(x, why)
 		}
@@ -91,7 +91,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		return
 	}
 	if !x.reliable {
-		c.rates.missed(x)
+		c.doubtMissing(&c.rates.tally(group{x.src.Client, x.to, x.op}).lost, x, whyUnreliable)
 		return
 	}
 	c.missing(x)
@@ -296,8 +296,8 @@ func (c *comparer) surplus(d *destination, g *got) {
 	case g.Number >= 0 && c.work.over():
 		c.t.noted[result.LimitSearch]++
 		c.incomparable(g, whySearch)
-	case !g.Reliable:
-		c.rates.extra(c, d, g)
+	case !g.Reliable && !c.returned(d, g):
+		c.doubtExtra(g)
 	default:
 		c.extra(d.client, g)
 	}
@@ -541,7 +541,8 @@ func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
 
 // related reports whether a captured message can be a changed form of the
 // expected one: both are about the same objects and players, and share most
-// bytes.
+// bytes. A changed byte may be in what an unreliable message is about, if the
+// capture lacks nothing.
 func (c *comparer) related(x *expect, g *got) bool {
 	switch {
 	case x.src.Kind == Left && x.typ == transport.Standard:
@@ -553,7 +554,7 @@ func (c *comparer) related(x *expect, g *got) bool {
 	case !x.copied(): // the host's answer
 		return alike(x.body, g.Body) || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 	case !x.reliable:
-		return nearly(x.body, g.Body) && c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
+		return nearly(x.body, g.Body) && (!c.rates.lossy || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body))
 	}
 	return alike(x.body, g.Body)
 }

@@ -70,13 +70,11 @@ func (h *Hosts) Close() error { return nil }
 // which the hosts first appeared, and the number of messages of further hosts.
 func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 	lossy := slices.ContainsFunc(h.order, func(r *Replay) bool { return r.t.lossy() })
-	apparent, losses := h.apparent(), measure.Losses(h.meter.Links())
-	for _, r := range h.order {
-		if slices.Contains(apparent, r) {
-			continue
-		}
-		if len(reports) == 0 {
-			r.t.noted[result.NoteHeaders], r.t.noted[result.NoteApparent] = h.flawed, len(apparent)
+	losses := measure.Losses(h.meter.Links())
+	kept := slices.DeleteFunc(slices.Clone(h.order), h.apparent)
+	for i, r := range kept {
+		if i == 0 {
+			r.t.noted[result.NoteHeaders], r.t.noted[result.NoteApparent] = h.flawed, len(h.order)-len(kept)
 		}
 		line := slices.DeleteFunc(slices.Clone(losses), func(l measure.Loss) bool { return l.Host != r.t.host })
 		rep := r.close(line, lossy)
@@ -89,17 +87,14 @@ func (h *Hosts) Reports() (reports []*result.Report, passed int) {
 // few is how many datagrams may have the same wrong address.
 const few = 8
 
-// apparent returns the hosts that only seem to exist, because the port is
+// oneSided reports whether a host has traffic in only one direction.
+func (r *Replay) oneSided() bool { return r.t.fromHosts == 0 || r.t.fromClients == 0 }
+
+// apparent reports whether a host only seems to exist, because the port is
 // damaged in a few datagrams of one direction. Another host with the same IP
 // address has traffic in both directions.
-func (h *Hosts) apparent() (list []*Replay) {
-	oneSided := func(r *Replay) bool { return r.t.fromHosts == 0 || r.t.fromClients == 0 }
-	for _, r := range h.order {
-		if oneSided(r) && r.t.fromHosts+r.t.fromClients <= few && slices.ContainsFunc(h.order, func(o *Replay) bool {
-			return o.t.host.Addr() == r.t.host.Addr() && !oneSided(o)
-		}) {
-			list = append(list, r)
-		}
-	}
-	return list
+func (h *Hosts) apparent(r *Replay) bool {
+	return r.oneSided() && r.t.fromHosts+r.t.fromClients <= few && slices.ContainsFunc(h.order, func(o *Replay) bool {
+		return o.t.host.Addr() == r.t.host.Addr() && !o.oneSided()
+	})
 }

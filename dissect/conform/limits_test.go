@@ -28,8 +28,8 @@ func TestLimitNotes(t *testing.T) {
 	to := &Client{}
 	d := r.cmp.dest(to)
 	for range maxDoubted + 3 {
-		r.cmp.rates.extra(r.cmp, d, &got{Event: &Event{Client: to, Number: -1}})
-		r.cmp.rates.missed(&expect{src: &source{Event: Event{Client: to}, matched: 1}, to: to})
+		r.cmp.doubtExtra(&got{Event: &Event{Client: to, Number: -1}})
+		r.cmp.doubtMissing(&r.cmp.rates.tally(group{}).lost, &expect{src: &source{Event: Event{Client: to}, matched: 1}, to: to}, whyUnreliable)
 	}
 	for range maxGroups + 5 {
 		r.cmp.rates.tally(group{from: &Client{}})
@@ -57,7 +57,7 @@ func TestLimitNotes(t *testing.T) {
 	r.close(nil, false)
 	for _, want := range []string{
 		fmt.Sprintf("%d messages have no verdict: too many messages may be lost", maxDoubted+6), "1 message has no verdict: too many others",
-		"7 messages were counted together", "4 messages were forgotten", "976 names", "7 changes that a host makes",
+		"6 messages were counted together", "4 messages were forgotten", "976 names", "7 changes that a host makes",
 		"1 message was judged early: too many, of all clients together", "1 client, silence or run",
 	} {
 		if !slices.ContainsFunc(r.rep.Notes, func(n string) bool { return strings.HasPrefix(n, want) }) {

@@ -24,22 +24,25 @@ func (t *timeline) findings(line []measure.Loss) (list []result.Finding) {
 		c.got[1].takeBack(c.shown)
 	}
 	for i := range spans {
-		if f, ok := t.ignoredAcks(i, line); ok {
-			list = append(list, f)
-			if g := t.givenUp(f.Players); len(g.Players) > 0 {
-				g.Chance = f.Chance
-				list = append(list, g)
-			}
-		}
+		list = append(list, t.ignoredAcks(i, line)...)
 	}
 	for _, c := range t.all {
-		if t.dismissedWhileActive(c) && !slices.ContainsFunc(list, func(f result.Finding) bool { return slices.Contains(f.Players, &c.Player) }) {
-			f := result.Finding{Kind: result.GivenUp, Number: -1}
-			f.Add(&c.Player, c.dismissed.frame, 1, 1)
-			list = append(list, f)
+		ignored := func(f result.Finding) bool { return slices.Contains(f.Players, &c.Player) }
+		if t.dismissedWhileActive(c) && !slices.ContainsFunc(list, ignored) {
+			list = append(list, about(result.GivenUp, -1, c, c.dismissed.frame))
+		}
+		if last := t.neverRepeated(c); last != nil {
+			list = append(list, about(result.NeverRepeated, last.number, c, last.frame))
 		}
 	}
-	return append(list, t.neverRepeated()...)
+	return list
+}
+
+// about returns a finding about one player.
+func about(kind string, number int64, c *Client, frame int) result.Finding {
+	f := result.Finding{Kind: kind, Number: number}
+	f.Add(&c.Player, frame, 1, 1)
+	return f
 }
 
 // dismissedWhileActive reports whether the host told others that a client has
@@ -56,76 +59,66 @@ func (t *timeline) dismissedWhileActive(c *Client) bool {
 }
 
 // ignoredAcks judges whether the host retransmits messages with numbers in a
-// span although it received their acknowledgements. It counts only
-// retransmissions that came after the host had shown that it received a later
-// message of the client. The losses of the line decide whether each time only
-// the acknowledgement was lost.
-func (t *timeline) ignoredAcks(span int, losses []measure.Loss) (f result.Finding, found bool) {
-	f = result.Finding{Kind: result.IgnoredAcks, Number: math.MaxInt64}
-	players, weight := 0, 0.0
+// span although it received their acknowledgements, and removes players because
+// of that. It counts only retransmissions that came after the host had shown
+// that it received a later message of the client. The losses of the line decide
+// whether each time only the acknowledgement was lost.
+func (t *timeline) ignoredAcks(span int, losses []measure.Loss) []result.Finding {
+	f, removed := result.Finding{Kind: result.IgnoredAcks, Number: math.MaxInt64}, result.Finding{Kind: result.GivenUp, Number: -1}
+	weight := 0.0
 	for _, c := range t.all {
 		var line measure.Trials // transmissions that may not have reached the host
-		for _, l := range losses {
-			if l.Client == c.Addr && l.Dir == dissect.ToHost {
-				line.Of, line.Failed = int(l.Sent), int(l.Unanswered)
-			}
+		if i := slices.IndexFunc(losses, func(l measure.Loss) bool { return l.Client == c.Addr && l.Dir == dissect.ToHost }); i >= 0 {
+			line.Of, line.Failed = int(losses[i].Sent), int(losses[i].Unanswered)
 		}
 		for _, below := range c.got[1].acks[:span] {
 			line.Of, line.Failed = line.Of+below.first.Of, line.Failed+below.first.Failed
 		}
-		y := &c.got[1].acks[span]
-		by := y.more.Against(line.Most()) + measure.Trials{Of: y.first.Of - y.first.Failed + y.apart, Failed: y.apart}.Against(line.Most())
-		if y.more.Failed+y.first.Failed > 0 {
-			players++
-			weight += by
+		y, most := &c.got[1].acks[span], line.Most()
+		if y.more.Failed+y.first.Failed == 0 {
+			continue
 		}
-		if by < adding {
+		by := y.more.Against(most) + measure.Trials{Of: y.first.Of - y.first.Failed + y.apart, Failed: y.apart}.Against(most)
+		if weight += by - 1; by < adding {
 			continue
 		}
 		f.Add(&c.Player, y.frame, y.all, y.first.Failed+y.more.Failed)
-		f.Number, f.Most, f.Loss = min(f.Number, y.number), max(f.Most, int(y.most)), max(f.Loss, line.Most())
+		f.Number, f.Most, f.Loss = min(f.Number, y.number), max(f.Most, int(y.most)), max(f.Loss, most)
+		if t.removed(c) {
+			removed.Add(&c.Player, c.lastFromHost.frame, 1, 1)
+		}
 	}
-	if weight -= float64(players); weight < sure || len(f.Players) == 0 {
-		return f, false
+	if weight < sure || len(f.Players) == 0 {
+		return nil
 	}
 	f.Chance = -weight * math.Log10E
 	if span > 0 {
 		f.From, f.Short = spans[span-1], span == 1
 	}
-	return f, true
+	if removed.Chance = f.Chance; len(removed.Players) == 0 {
+		return []result.Finding{f}
+	}
+	return []result.Finding{f, removed}
 }
 
-// givenUp returns which players, whose acknowledgements the host ignores, it
-// removes. It tells others that they have left, or sends them no keepalives any
-// more although they still send.
-func (t *timeline) givenUp(players []*result.Player) result.Finding {
-	f := result.Finding{Kind: result.GivenUp, Number: -1}
-	for _, c := range t.all {
-		told := c.dismissed.frame > 0 && (c.seen.frame > c.dismissed.frame || !t.lossy())
-		silent := c.after > 0 && t.lastFromHost.since(c.lastFromHost) > arq.KeepaliveAfter
-		if slices.Contains(players, &c.Player) && (told || silent) {
-			f.Add(&c.Player, c.lastFromHost.frame, 1, 1)
-		}
-	}
-	return f
+// removed reports whether the host removed a client that still sends: it told
+// others that the client has left, or sends it no keepalives any more.
+func (t *timeline) removed(c *Client) bool {
+	told := c.dismissed.frame > 0 && (c.seen.frame > c.dismissed.frame || !t.lossy())
+	return told || c.after > 0 && t.lastFromHost.since(c.lastFromHost) > arq.KeepaliveAfter
 }
 
-// neverRepeated finds joins that stopped because a message of the host was
-// lost: no acknowledgement came, and the host did not retransmit it. It
-// excludes a host that repeats a client's id and waits until the client uses
-// it.
-func (t *timeline) neverRepeated() (list []result.Finding) {
-	for _, c := range t.all {
-		last, accept := c.got[1].of[uint8(c.got[1].next-1)], c.got[0].of[0] //nolint:gosec // the low byte
-		if c.Adopted || c.letIn() || last == nil || !c.spoke && accept != nil && accept.again > 0 {
-			continue
-		}
-		waited := min(c.lastFromHost.time.Sub(last.at), c.seen.time.Sub(last.at))
-		if last.again == 0 && !last.acknowledged() && waited > arq.AllWaits {
-			f := result.Finding{Kind: result.NeverRepeated, Number: last.number}
-			f.Add(&c.Player, last.frame, 1, 1)
-			list = append(list, f)
-		}
+// neverRepeated returns the message of the host with which a client's join
+// stopped because it was lost: no acknowledgement came, and the host did not
+// retransmit it. It excludes a host that repeats a client's id and waits until
+// the client uses it.
+func (t *timeline) neverRepeated(c *Client) *receipt {
+	last, accept := c.got[1].of[uint8(c.got[1].next-1)], c.got[0].of[0] //nolint:gosec // the low byte
+	if c.Adopted || c.letIn() || last == nil || last.again > 0 || last.acknowledged() || !c.spoke && accept != nil && accept.again > 0 {
+		return nil
 	}
-	return list
+	if min(c.lastFromHost.time.Sub(last.at), c.seen.time.Sub(last.at)) > arq.AllWaits {
+		return last
+	}
+	return nil
 }

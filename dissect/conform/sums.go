@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -24,39 +25,32 @@ const (
 // unknown.
 var scoreOps = []decode.Opcode{msg.OpScoreChange, msg.OpScore, msg.OpScoreInit, msg.OpTeamScore, msg.OpRestartGame, msg.OpPlayerAnnounce, msg.OpExplosion}
 
-// A scored is one of these messages.
+// A scored is one of these messages, with values.
 type scored struct {
 	to     *destination
-	key    uint64
-	number int64
+	op     decode.Opcode
 	frame  int
+	number int64
 	killer int32
-	counts []count
-	whole  bool  // it has absolute scores, not changes
-	clears int32 // player whose scores are unknown afterwards, 0 for all
 }
 
 // A counter is one of a player's numbers.
 type counter struct {
 	player int32
-	of     int
+	of     string
 }
 
 // The numbers of a player.
 const (
-	kills = iota
-	deaths
-	points
+	kills  = "kills"
+	deaths = "deaths"
+	points = "score"
 )
 
-var countNames = [...]string{"kills", "deaths", "score"}
-
-// A count is the value of a counter.
+// A count is the value of a counter that a client was told.
 type count struct {
-	counter
-	is   int32
-	at   int     // index of the message that told it
-	kill *scored // that message, if it told the score after a kill of the player
+	is int32
+	by *scored // the message that told it
 }
 
 // A share is what a player scores for a part in another's kill: the scores
@@ -66,48 +60,52 @@ type share struct{ player, from, to int32 }
 // sums are the scores that the host sends, and the damages.
 type sums struct {
 	count  int                 // number of messages about scores
-	shares map[share][]*scored // for each share, the message about a kill that sent the score before, or nil
+	shares map[share][]*scored // for each client that was told of it, the message that told the score before
+	sure   map[share]bool      // one of these clients was certainly told nothing in between
 	hit    float64             // a tenth of the damage of which the damages of all explosions are multiples
 	teams  bool
 }
 
-// told handles a message of the host.
-func (s *sums) told(c *comparer, d *destination, e *got) {
-	if !e.standard() || e.Number < 0 || s.count >= maxScored || !slices.Contains(scoreOps, e.Op) {
+// told compares the scores in a message of the host with those before. After a
+// gap in the capture, a difference proves nothing. It leaves out a message that
+// comes late, or may be a retransmission.
+func (s *sums) told(c *comparer, d *destination, g *got) {
+	if !g.standard() || g.Number < 0 || s.count >= maxScored || !slices.Contains(scoreOps, g.Op) || d.line[1].aliased(g.Number, g.key) {
 		return
 	}
-	o := scored{to: d, key: e.key, number: e.Number, frame: e.Frame}
-	says := func(player int32, of int, is int32) {
-		o.counts = append(o.counts, count{counter: counter{player, of}, is: is})
+	s.count++
+	late := g.Number < d.scoredAt
+	if late && c.actsOnArrival() || d.unseen(1, d.scoredAt, g.Number) { // if it acts on arrival, the number may be another one
+		d.scoresGap = max(g.Number, d.scoredAt+1)
 	}
-	switch m := c.t.bodies.game(e.Body).(type) {
+	if late {
+		return
+	}
+	d.scoredAt = g.Number
+	o := &scored{to: d, op: g.Op, frame: g.Frame, number: g.Number}
+	switch m := c.t.bodies.game(g.Body).(type) {
 	case *msg.ScoreChange:
 		if o.killer = m.Killer; m.Killer != 0 {
-			says(m.Killer, kills, m.Kills)
-			says(m.Killer, points, m.Score)
+			s.says(c, o, counter{m.Killer, kills}, m.Kills)
+			s.says(c, o, counter{m.Killer, points}, m.Score)
 		}
-		says(m.Victim, deaths, m.Deaths)
+		s.says(c, o, counter{m.Victim, deaths}, m.Deaths)
 		for _, u := range m.Updates[:min(len(m.Updates), maxUpdates)] {
-			says(u.Player, points, u.Score)
+			s.says(c, o, counter{u.Player, points}, u.Score)
 		}
 	case *msg.Score:
-		o.whole = true
-		says(m.Player, kills, m.Kills)
-		says(m.Player, deaths, m.Deaths)
-		says(m.Player, points, m.Score)
+		s.says(c, o, counter{m.Player, kills}, m.Kills)
+		s.says(c, o, counter{m.Player, deaths}, m.Deaths)
+		s.says(c, o, counter{m.Player, points}, m.Score)
 	case *msg.ScoreInit, *msg.TeamScore:
 		s.teams = true // members of a team also lose points
-		return
 	case *msg.Explosion:
 		s.divide(float64(m.Damage.Float()) / 10)
-		return
 	case *msg.PlayerAnnounce:
-		if m.Class == event.ClassPlayer {
-			o.clears = int32(m.Player)
-		}
+		maps.DeleteFunc(d.scores, func(k counter, _ count) bool { return m.Class != event.ClassPlayer || k.player == int32(m.Player) })
+	default: // a restart, or it does not decode
+		clear(d.scores)
 	}
-	d.scored = append(d.scored, o)
-	s.count++
 }
 
 // divide makes a hit the greatest common divisor of it and a damage, apart from
@@ -118,97 +116,48 @@ func (s *sums) divide(damage float64) {
 	}
 }
 
-// judge judges the scores that the host sent each client, in the order in which
-// it made the messages.
-func (s *sums) judge(c *comparer) {
-	s.shares = map[share][]*scored{}
-	next := map[[2]uint64]int{} // number of clients that received the two messages one after the other
-	for _, d := range c.order {
-		slices.SortStableFunc(d.scored, func(a, b scored) int { return int(a.number - b.number) })
-		for i := 1; i < len(d.scored); i++ {
-			next[[2]uint64{d.scored[i-1].key, d.scored[i].key}]++
-		}
+// says compares a value with the one before.
+func (s *sums) says(c *comparer, o *scored, k counter, is int32) {
+	was := o.to.scores[k]
+	o.to.scores[k] = count{is, o}
+	if was.by == nil {
+		return
 	}
-	for _, d := range c.order {
-		if !d.client.cut {
-			s.follow(c, d, next)
-		}
+	sure := was.by.number >= o.to.scoresGap
+	if sure && !s.follows(c, o, k, was.is, is) {
+		s.differs(c, o, fmt.Sprintf("the %s of player %d: %d after %d", k.of, k.player, is, was.is))
 	}
-	s.judgeKills(c)
-}
-
-// follow compares the scores that the host sent a client with those before. In
-// a gap of the capture, other clients may confirm that no message about scores
-// is missing. A single difference from what was told before such a gap proves
-// nothing.
-func (s *sums) follow(c *comparer, d *destination, next map[[2]uint64]int) {
-	known, last, gap := map[counter]count{}, scored{number: -1}, 0
-	for i := range d.scored {
-		o := &d.scored[i]
-		if d.unseen(1, last.number, o.number) {
-			if gap = i; next[[2]uint64{last.key, o.key}] < 2 {
-				clear(known)
-			}
-		}
-		switch late := i+1 < len(d.scored) && d.scored[i+1].frame < o.frame; {
-		case c.actsOnArrival() && (o.frame < last.frame || late): // its number may be another one
-			clear(known)
-			continue
-		case d.line[1].aliased(o.number, o.key): // it may be a retransmission
-			continue
-		case o.counts == nil && o.clears == 0:
-			clear(known)
-		case o.counts == nil:
-			for of := range countNames {
-				delete(known, counter{o.clears, of})
-			}
-		}
-		last = *o
-		for _, now := range o.counts {
-			was, ok := known[now.counter]
-			if ok && was.at >= gap && !s.follows(c, o, was, now) {
-				s.differs(c, o, fmt.Sprintf("the %s of player %d: %d after %d", countNames[now.of], now.player, now.is, was.is))
-			}
-			if now.at = i; now.of == points && now.player == o.killer {
-				now.kill = o
-			} else if now.of == points && ok && was.is < now.is && len(s.shares) < maxShares {
-				k := share{now.player, was.is, now.is}
-				s.shares[k] = append(s.shares[k], was.kill)
-			}
-			known[now.counter] = now
-		}
+	if k.of == points && k.player != o.killer && was.is < is && len(s.shares) < maxShares {
+		part := share{k.player, was.is, is}
+		s.shares[part], s.sure[part] = append(s.shares[part], was.by), sure || s.sure[part]
 	}
 }
 
 // follows reports whether a value can follow the one before.
-func (s *sums) follows(c *comparer, o *scored, was, now count) bool {
+func (s *sums) follows(c *comparer, o *scored, k counter, was, is int32) bool {
 	switch {
-	case now.of == points && s.teams:
+	case k.of == points && s.teams:
 		return true
-	case o.whole: // when a name comes late, OpenBC's host gives its player back an earlier score
-		return now.is == was.is || c.t.sender == decode.OpenBC
-	case now.of == points:
-		return now.is >= was.is
+	case o.op == msg.OpScore: // when a name comes late, OpenBC's host gives its player back an earlier score
+		return is == was || c.actsOnArrival()
+	case k.of == points:
+		return is >= was
 	}
-	return now.is == was.is+1
+	return is == was+1
 }
 
 func (s *sums) differs(c *comparer, o *scored, detail string) {
-	op := msg.OpScoreChange
-	if o.whole {
-		op = msg.OpScore
-	}
-	row := c.rep.Row(transport.Standard, op)
+	row := c.rep.Row(transport.Standard, o.op)
 	row.NotComparable--
-	c.rep.Differ(result.Difference{Kind: "differs", Frame: o.frame, Opcode: op, Type: row.Type, To: o.to.client.Addr, Detail: detail, What: "wrong about scores"})
+	c.rep.Differ(result.Difference{Kind: "differs", Frame: o.frame, Opcode: o.op, Type: row.Type, To: o.to.client.Addr, Detail: detail, What: "wrong about scores"})
 }
 
-// judgeKills judges the scores for kills. Explosions tell the damage of a hit,
+// judge judges the scores for kills. Explosions tell the damage of a hit,
 // and a share in another's kill is a number of whole hits. Suppose that the
 // shares after another share are whole hits, and the shares after a kill are
 // not, and each of those lacks the same part of a hit. Then the host sends
 // other scores after a kill than it counts.
-func (s *sums) judgeKills(c *comparer) {
+func (s *sums) judge(c *comparer) {
 	if s.hit == 0 || s.teams {
 		return
 	}
@@ -220,7 +169,8 @@ func (s *sums) judgeKills(c *comparer) {
 		rest, rounding := math.Mod(points, s.hit), 1+points/1000
 		whole := rest <= rounding || rest >= s.hit-rounding
 		switch {
-		case slices.Contains(list, nil):
+		case len(list) < 2 && !s.sure[k]: // another message may have come in between
+		case slices.ContainsFunc(list, func(o *scored) bool { return o.killer != k.player }):
 			if sound.Of++; !whole {
 				sound.Failed++
 			}
