@@ -28,7 +28,6 @@ type source struct {
 	index   int32         // index of the input, counted from the start of the capture
 	matched int32         // number of copies that came
 	object  wire.ObjectID // object that it creates
-	id      uint8         // id in a Disconnect
 	shared  bool          // another client has sent the same
 	kept    bool          // something refers to it
 }
@@ -70,6 +69,16 @@ func (g *got) finished() bool    { return g.done }
 // copied reports whether the expected message is a copy of its cause.
 func (x *expect) copied() bool {
 	return x.src.Kind == Input && x.src.Op == x.op && x.src.Type == x.typ
+}
+
+// refused returns the rule by which a host that protects its players does not
+// send a message, or nil if there is none. It does not explain why one player
+// got a copy and another did not.
+func (x *expect) refused() *decode.Rule {
+	if x.changed != 0 || x.copied() && x.src.matched > 0 {
+		return nil
+	}
+	return x.rule
 }
 
 // keys returns the keys of the captured messages that it can be.
@@ -128,8 +137,7 @@ type comparer struct {
 	rep        *result.Report
 	seed       maphash.Seed
 	order      []*destination
-	src        *source           // the current input, nil before the first
-	departs    []relay.Departure // the model's departures because of it
+	src        *source // the current input, nil before the first
 	buf        []byte
 	got        got       // the message being handled
 	step       []*expect // expected messages because of the current input
@@ -246,7 +254,7 @@ func (in *inputs) find(key uint64) *source {
 func (c *comparer) own(g *got) *source {
 	if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok {
 		for _, o := range slices.Backward(c.t.order) {
-			if o.exit != nil && o.exit.id == m.ID && o != g.Client {
+			if o.exit != nil && o.Peer == m.ID && o != g.Client {
 				return o.exit
 			}
 		}
@@ -292,8 +300,7 @@ func (c *comparer) compared(s *sent) bool {
 	return s.Type == transport.NameChange || s.Type == transport.Connect || s.Type == transport.Disconnect
 }
 
-// expected handles a message that a model sent. It replaces the model's ids by
-// the captured host's.
+// expected handles a message that a model sent.
 func (c *comparer) expected(by model, s *sent) {
 	src := c.src
 	if !c.compared(s) || src == nil {
@@ -301,12 +308,12 @@ func (c *comparer) expected(by model, s *sent) {
 	}
 	src.kept = true
 	x := expect{
-		to: s.to.client, by: by, src: src, typ: s.Type, op: s.op, body: c.renumbered(src, s),
+		to: s.to, by: by, src: src, typ: s.Type, op: s.op, body: s.Body,
 		reliable: s.Reliable, priority: s.Priority,
 	}
 	x.replica = creates(c.specOf(&x)) && src.Client == x.to
 	x.key = c.key(x.typ, x.reliable, x.priority, x.body)
-	if d := c.departure(s); d != nil {
+	if d := s.departs; d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {
 			x.why = whySpare
 		}
@@ -322,30 +329,6 @@ func (c *comparer) expected(by model, s *sent) {
 	}
 	kept := x
 	c.step = append(c.step, &kept)
-}
-
-// renumbered returns the body of a message that a model sent, with the captured
-// host's ids.
-func (c *comparer) renumbered(src *source, s *sent) []byte {
-	switch {
-	case s.Type == transport.Standard && s.op == msg.OpPlayerAnnounce:
-		a, ok := c.t.bodies.game(s.Body).(*msg.PlayerAnnounce)
-		if !ok {
-			return s.Body
-		}
-		s.renumber(&a.Player)
-		return c.t.bodies.write(s.op, a)
-	case s.Type == transport.Disconnect && src.Kind == Left && len(s.Body) > 0:
-		return append([]byte{src.id}, s.Body[1:]...)
-	}
-	return s.Body
-}
-
-// renumber replaces the model's peer id by the captured one.
-func (s *sent) renumber(id *uint8) {
-	if i := slices.IndexFunc(s.ends, func(n *end) bool { return n.id == *id }); i >= 0 {
-		*id = s.ends[i].client.Peer
-	}
 }
 
 // settle adds the models' messages for one input to the expected messages.

@@ -27,6 +27,7 @@ const (
 	whyOpen     = "the capture does not show what the host had sent the client before or after it"
 	whyInput    = "the capture lacks a message of a client that can have caused it"
 	whyMadeUp   = "the capture lacks the client's message"
+	whySpare    = "a creation in another player's range took its place, unless the host refuses those"
 	whyUnproved = "the client had not used its id, and the host had acknowledged none of its messages"
 	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyCrossed  = "the client came or left at about that time, and the capture does not show in which order the host got the two messages"

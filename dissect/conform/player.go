@@ -1,71 +1,53 @@
 package conform
 
 import (
+	"bytes"
 	"net/netip"
-	"slices"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An end is a client's end of a connection to the model host.
-type end struct {
-	client *Client // the captured client
-	id     uint8   // id that the model gave it
-	slot   int     // slot that the model gave it, or -1
-	gone   bool    // the model has removed it
-}
-
 // A sent is a message that the model host sent to a client.
 type sent struct {
 	arq.Message
-	to   *end
-	ends []*end        // all ends of the model
-	op   decode.Opcode // opcode of a Standard message
+	to      *Client
+	op      decode.Opcode    // opcode of a Standard message
+	departs *relay.Departure // what a host that protects its players sends instead, or nil
 }
 
 // A player plays the captured clients against a model host in a network without
 // delay and loss. Messages are handed over directly, without acknowledgements
 // or retransmissions. The model hears each client as often as the captured host
-// did.
+// did, and gives it the same id and slot.
 type player struct {
-	model model
-	host  *relay.Host
-	list  []*end
-	next  time.Time
-	cmp   *comparer
-	mute  bool // current messages have no counterpart in the capture
-
-	bodies *bodies
-	full   int // number of messages that are too long
-	out    []sent
-	now    time.Time
+	model   model
+	host    *relay.Host
+	clients map[netip.AddrPort]*Client
+	cmp     *comparer
+	bodies  *bodies
+	mute    bool            // current messages have no counterpart in the capture
+	departs relay.Departure // the model's latest one. It comes right before the messages that it is about.
 }
 
 func newPlayer(cfg relay.Config, catalog *decode.Catalog, cmp *comparer, m model) *player {
-	p := &player{model: m, cmp: cmp, bodies: newBodies(catalog)}
-	cfg.Captured, cfg.Catalog, cfg.Shown, cfg.Departs = true, catalog, p.shown, p.departs
-	cfg.Deliver = func(to netip.AddrPort, m arq.Message) {
-		if n := p.at(to); n != nil {
-			p.out = append(p.out, sent{Message: m, to: n})
-		}
-	}
+	p := &player{model: m, cmp: cmp, bodies: newBodies(catalog), clients: map[netip.AddrPort]*Client{}}
+	cfg.Captured, cfg.Catalog, cfg.Shown, cfg.Departs, cfg.Deliver = true, catalog, p.shown, p.depart, p.take
 	p.host = relay.NewHost(cfg)
 	return p
 }
 
 // shown returns what the capture shows of the client at an address.
 func (p *player) shown(addr netip.AddrPort) relay.Shown {
-	n := p.at(addr)
-	if n == nil {
+	c := p.clients[addr]
+	if c == nil {
 		return relay.Shown{Slot: -1}
 	}
-	c := n.client
 	shown := relay.Shown{ID: c.Peer, Slot: c.Slot}
 	if c.openBC {
 		shown.Dialect = decode.OpenBC
@@ -73,63 +55,36 @@ func (p *player) shown(addr netip.AddrPort) relay.Shown {
 	return shown
 }
 
-// departs records a departure of the model. The owner of an object is certain
-// only if the client has the slot that it had in the capture.
-func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
-	n := p.at(addr)
+// depart takes a departure of the model. The owner of an object is certain only
+// if the client has the slot that it had in the capture.
+func (p *player) depart(addr netip.AddrPort, d relay.Departure) {
 	ofSlot := d.Guard == relay.GuardObject || d.Guard == relay.GuardOwner
-	if n != nil && (!ofSlot || n.client.Slot == n.slot) {
-		p.cmp.depart(d)
+	if c := p.clients[addr]; c != nil && (!ofSlot || c.Slot >= 0) {
+		p.departs = d
 	}
 }
 
 // event plays an event of the timeline.
 func (p *player) event(e *Event) {
-	p.advance(e.Time)
-	n := p.at(e.Client.Addr)
+	c := e.Client
+	p.mute, p.departs = e.Kind == PutOut, relay.Departure{}
 	switch {
 	case e.Kind == Joined:
 		p.join(e)
-	case n == nil || n.client != e.Client:
-		return
+	case p.clients[c.Addr] != c:
 	case e.Kind == Input:
-		p.seat(e.Client)
-		spec := p.bodies.specOf(e)
-		if !e.Client.Adopted || spec.Step != decode.StepAnswer { // otherwise it has answered
-			p.hand(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
+		p.host.Seat(c.Addr, c.Slot)
+		if !c.Adopted || p.bodies.specOf(e).Step != decode.StepAnswer { // otherwise it has answered
+			p.hand(e, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
 		}
-		return
 	default: // it has left
-		id, addr := n.id, n.claimed()
-		if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
-			if addr = m.Addr; m.ID != e.Client.Peer {
-				id = transport.UnassignedPeer // the message is from another client
-			}
+		leave := arq.Message{Type: transport.Leave}
+		if e.Type == transport.Disconnect {
+			leave = arq.Message{Type: e.Type, Body: e.Body}
 		}
-		p.mute = e.Kind == PutOut
-		p.hand(n, arq.Message{Type: transport.Disconnect, Body: controlBody(&transport.Goodbye{ID: id, Addr: addr})})
-		p.mute = false
-		p.close(n)
+		p.hand(e, leave)
+		delete(p.clients, c.Addr)
 	}
-	p.pass()
-}
-
-// advance lets time pass for the model.
-func (p *player) advance(now time.Time) {
-	if now.After(p.now) {
-		p.now = now
-	}
-	if !p.next.IsZero() && !p.next.After(p.now) {
-		p.mute = true // the captured host decides how long it waits for a client
-		p.pass()
-		p.mute = false
-	}
-}
-
-// pass lets the model act up to the current time.
-func (p *player) pass() {
-	p.next = p.host.Advance(p.now)
-	p.flush()
 }
 
 // join admits a client. A client that appears in the capture only later has
@@ -138,52 +93,28 @@ func (p *player) pass() {
 // game's.
 func (p *player) join(e *Event) {
 	c := e.Client
-	n := &end{client: c, slot: -1}
-	p.list = append(p.list, n)
+	p.mute = true // the captured host decides how long it waits for a client
+	p.host.Advance(e.Time)
+	p.mute = c.Adopted
+	p.clients[c.Addr] = c
 	body := e.Body
 	if body == nil {
-		body = controlBody(&transport.Request{Addr: n.claimed(), Nonce: uint32(c.First), Password: wire.AppendWideTextOf(nil, "")})
+		request := &transport.Request{Nonce: uint32(c.First), Password: wire.AppendWideTextOf(nil, "")}
+		if !c.openBC { // OpenBC's clients claim no address
+			request.Addr = Claimed(c.Addr)
+		}
+		body = controlBody(request)
 	}
-	p.mute = c.Adopted
-	p.hand(n, arq.Message{Type: transport.Connect, Body: body})
-	p.host.Hear(p.now, c.Addr) // the client uses the id that it is given
+	p.hand(e, arq.Message{Type: transport.Connect, Body: body})
+	p.host.Hear(e.Time, c.Addr) // the client uses the id that it is given
 	for _, round := range rounds {
 		if c.Adopted {
-			p.hand(n, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpChecksumResponse, emptyAnswer(round))})
+			p.hand(e, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpChecksumResponse, emptyAnswer(round))})
 		}
 	}
 	if c.Adopted && !c.Joining {
-		p.hand(n, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpClientReady, &msg.ClientReady{})})
+		p.hand(e, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpClientReady, &msg.ClientReady{})})
 	}
-	p.mute = false
-}
-
-// seat gives a client the slot that the captured host gave it.
-func (p *player) seat(c *Client) {
-	n := p.at(c.Addr)
-	if n == nil || n.client != c || n.slot < 0 || c.Slot < 0 || n.slot == c.Slot || !p.host.Seat(c.Addr, c.Slot) {
-		return
-	}
-	for _, o := range p.list {
-		if o.slot == c.Slot {
-			o.slot = n.slot
-		}
-	}
-	n.slot = c.Slot
-}
-
-// close forgets an end.
-func (p *player) close(n *end) {
-	p.list = slices.DeleteFunc(p.list, func(o *end) bool { return o == n })
-}
-
-// claimed returns the address that a client claims to have. OpenBC's clients
-// claim none.
-func (n *end) claimed() (a [4]byte) {
-	if n.client.openBC {
-		return a
-	}
-	return Claimed(n.client.Addr)
 }
 
 // Claimed returns the address that a client of the stock game claims to have.
@@ -194,61 +125,24 @@ func Claimed(addr netip.AddrPort) (a [4]byte) {
 	return a
 }
 
-// hand hands a client's message to the model, and the model's messages to the
-// clients.
-func (p *player) hand(n *end, m arq.Message) {
-	if !n.gone && !p.host.Take(p.now, n.client.Addr, m) {
-		p.full++
-	}
-	p.flush()
-}
-
-// flush hands the model's messages to the clients.
-func (p *player) flush() {
-	for i := range p.out {
-		p.take(&p.out[i])
-	}
-	clear(p.out)
-	p.out = p.out[:0]
-}
-
-// at returns the newest end with an address, or nil if there is none.
-func (p *player) at(addr netip.AddrPort) *end {
-	for _, n := range slices.Backward(p.list) {
-		if n.client.Addr == addr {
-			return n
-		}
-	}
-	return nil
-}
-
-// take handles a message that the model sent to an end.
-func (p *player) take(s *sent) {
-	s.ends = p.list
-	switch {
-	case s.Type != transport.Standard:
-		s.to.learn(p.bodies.control(s.Type, s.Body))
-	case len(s.Body) == 0:
-		return
-	default:
-		if s.op = decode.Opcode(s.Body[0]); s.op == msg.OpSettings {
-			s.to.learn(p.bodies.game(s.Body))
-		}
-	}
-	if !p.mute {
-		p.cmp.expected(p.model, s)
+// hand hands a client's message to the model.
+func (p *player) hand(e *Event, m arq.Message) {
+	if !p.host.Take(e.Time, e.Client.Addr, m) && p.model == p.cmp.judge {
+		p.cmp.t.noted[result.NoteLong]++
 	}
 }
 
-// learn stores what the model sends a client about that client.
-func (n *end) learn(m decode.Message) {
-	switch m := m.(type) {
-	case *transport.Accept:
-		n.id = m.ID
-	case *transport.Boot:
-		n.gone = n.gone || m.ID == n.id || m.ID == transport.UnassignedPeer
-	case *msg.Settings:
-		n.slot = int(m.Slot)
+// take takes a message that the model sends to a client.
+func (p *player) take(to netip.AddrPort, m arq.Message) {
+	s := sent{Message: m, to: p.clients[to]}
+	if m.Type == transport.Standard && len(m.Body) > 0 {
+		s.op = decode.Opcode(m.Body[0])
+	}
+	if d := &p.departs; d.Type == m.Type && bytes.Equal(d.Body, m.Body) {
+		s.departs = d
+	}
+	if s.to != nil && !p.mute {
+		p.cmp.expected(p.model, &s)
 	}
 }
 

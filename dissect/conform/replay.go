@@ -227,14 +227,9 @@ func (r *Replay) begun(e *Event) {
 		c.src = new(source)
 	}
 	r.index++
-	clear(c.departs)
-	c.departs = c.departs[:0]
 	*c.src = source{Event: *e, index: r.index}
 	if c.src.Body = nil; !e.standard() {
 		c.src.Number = -1
-	}
-	if e.Kind == Left {
-		c.src.id = r.t.leaver(e)
 	}
 	if e.standard() && creates(r.t.bodies.specOf(e)) {
 		o, _ := createdBy(r.t.bodies.game(e.Body))
@@ -304,7 +299,6 @@ func (r *Replay) count() {
 	n[result.LimitDoubts] += r.cmp.rates.more
 	n[result.LimitGroups] += r.cmp.rates.merged
 	for _, p := range r.players {
-		n[result.NoteLong] = p.full // all models get the same messages
 		n[result.LimitGuards] += p.host.Stats().Events[relay.Limited]
 	}
 }

@@ -66,11 +66,14 @@ func (h *Host) Exploded(slot int) {
 	}
 }
 
-// Seat notes that the captured host gave a client another slot. A client that
-// has it gets the former slot. Seat reports whether there are the client and
-// the slot.
+// Seat notes that the captured host gave a client another slot, and maybe
+// another id. A client that has the slot gets the former one. Seat reports
+// whether there are the client and the slot.
 func (h *Host) Seat(client netip.AddrPort, slot int) bool {
 	for _, p := range slices.Backward(h.byAddr[client]) { // the latest
+		if id, ok := h.shownID(p); ok {
+			h.ids[p.id], h.ids[id], p.id = nil, p, id
+		}
 		if p.slot < 0 || slot < 0 || slot >= len(h.slots) {
 			continue
 		}
@@ -82,6 +85,17 @@ func (h *Host) Seat(client netip.AddrPort, slot int) bool {
 		return true
 	}
 	return false
+}
+
+// shownID returns the id that a captured client had, if it is free.
+func (h *Host) shownID(p *peer) (id uint8, ok bool) {
+	if id = h.shown(p).ID; id < firstID || id > lastID {
+		return 0, false
+	}
+	if o := h.ids[id]; o != nil && o.phase == Leaving {
+		h.remove(o)
+	}
+	return id, h.ids[id] == nil
 }
 
 // pass passes a message on to the receiver of the messages for captured clients.

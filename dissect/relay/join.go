@@ -607,11 +607,15 @@ func (h *Host) freeSlot(p *peer) int {
 	return slices.Index(slots, nil)
 }
 
-// freeID returns an unused id. It is random, or without randomness, the next
-// one after the last id, as with the stock host. On a public host, a client
-// that writes as OpenBC's clients do gets no id that these use without being
-// given it, since using it would prove nothing.
+// freeID returns an unused id: the one that a captured client had, if it is
+// free. Otherwise it is random, or without randomness, the next one after the
+// last id, as with the stock host. On a public host, a client that writes as
+// OpenBC's clients do gets no id that these use without being given it, since
+// using it would prove nothing.
 func (h *Host) freeID(p *peer) (id uint8, ok bool) {
+	if id, ok = h.shownID(p); ok {
+		return id, true
+	}
 	if h.cfg.Random != nil {
 		h.nextID = firstID + uint8(h.cfg.Random()%(lastID-firstID+1))
 	}

@@ -84,7 +84,7 @@ type Config struct {
 	Deliver func(to netip.AddrPort, m Message)
 	// Departs, if not nil, is called with each message of a captured client that a
 	// host with limits changes or refuses. The call comes right before the message
-	// is passed on unchanged.
+	// is passed on unchanged, and no other departure comes in between.
 	Departs func(netip.AddrPort, Departure)
 	// Shown returns what the capture shows of a client. Nil means nothing.
 	Shown func(netip.AddrPort) Shown
@@ -108,7 +108,7 @@ type Config struct {
 
 // Shown is what a capture shows of a client.
 type Shown struct {
-	ID      uint8          // id that the client has for itself, 0 if it is the one that this host gave
+	ID      uint8          // id that the client has for itself, 0 if it is the one that this host gives
 	Slot    int            // -1 for any slot
 	Dialect decode.Dialect // dialect of its messages, Undecided to detect it
 }

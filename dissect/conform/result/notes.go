@@ -35,7 +35,6 @@ const (
 	LimitRules
 	LimitNames
 	LimitGuards
-	LimitDepartures
 	LimitListed
 	LimitFields
 	Notes // number of notes
@@ -67,7 +66,6 @@ var noteTexts = [Notes]string{
 	LimitRules:      "%d {message|messages} came before the rules of the game: the model began without the rules.",
 	LimitNames:      "%d {name was|names were} not compared: a client was told too many.",
 	LimitGuards:     "%d {object or message was|objects and messages were} too many for the model to keep: the host's messages about {it|them} may count as extra.",
-	LimitDepartures: "%d {change|changes} that a host makes to protect its players {was|were} not kept: one message caused too many. Documented differences may count as undocumented.",
 	LimitListed:     "%d {client, silence or run of the host is|clients, silences and runs of the host are} not listed: there are too many.",
 	LimitFields:     "%d {field|fields} of differences {is|are} not listed: the messages have too many.",
 }
