@@ -59,7 +59,7 @@ func (g *gaming) check(set func(flag string) bool) (err error) {
 func (c *conforming) judge() (cfg conform.Config) {
 	switch suite.ProfileOf(c.profile.Value) {
 	case suite.Playable:
-		cfg.Game.Mode, cfg.Set.Mode = relay.Playable, true
+		cfg.Game.Mode = relay.Playable
 	case suite.OpenBC:
 		cfg.Dialect = decode.OpenBC
 	default:

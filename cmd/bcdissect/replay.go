@@ -155,15 +155,15 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	case !(r.speed > 0 && r.speed <= stage.MaxSpeed):
 		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, stage.MaxSpeed)
 	}
-	r.cfg = conform.Config{
-		Game: relay.Config{Players: r.players},
-		Set: conform.Set{
-			Mode: set("mode"), Mission: set("mission"), System: set("system"), Players: set("player-limit"),
-			TimeLimit: set("time-limit"), FragLimit: set("frag-limit"),
-		},
-	}
-	if err := r.rules.Fill(&r.cfg.Game, false); err != nil {
+	r.cfg = conform.Config{Game: relay.Config{Players: r.players}}
+	game := &r.cfg.Game
+	if err := r.rules.Fill(game, false); err != nil {
 		return err
+	}
+	for flag, limit := range map[string]*uint8{"time-limit": &game.TimeLimit, "frag-limit": &game.FragLimit} {
+		if !set(flag) {
+			*limit = 0 // the capture shows it
+		}
 	}
 	if r.mode.Value == "playable" {
 		r.cfg.Game.Mode = relay.Playable

@@ -132,7 +132,7 @@ const (
 // the numbers of all messages are known.
 type comparer struct {
 	judge      model // model that decides
-	models     model // models that exist
+	both       bool  // the other model exists, too
 	t          *timeline
 	rep        *result.Report
 	seed       maphash.Seed
@@ -161,8 +161,8 @@ type comparer struct {
 	exploded   int                         // number of these messages
 }
 
-func newComparer(t *timeline, rep *result.Report, judge, models model) *comparer {
-	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, work: work{allowed: stepsFirst}, changes: 1}
+func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
+	return &comparer{judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, work: work{allowed: stepsFirst}, changes: 1}
 }
 
 // A destination has the messages to one client.
@@ -337,7 +337,7 @@ func (c *comparer) settle() {
 	c.step = c.step[:0]
 	c.work.allowed += stepsEach
 	c.say(c.src)
-	if c.models != stockModel {
+	if c.both {
 		alternate(step)
 	}
 	for _, x := range step {
@@ -628,7 +628,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	default: // only the other model sends it
 		row.Explained++
 	}
-	if c.models == stockModel|dialectModel {
+	if c.both {
 		c.choice(x, g)
 	}
 	if !x.copied() {

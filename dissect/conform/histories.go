@@ -64,7 +64,7 @@ func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
 
 // overdue judges a message that did not come.
 func (c *comparer) overdue(d *destination, x *expect) {
-	if x.by == stockModel && c.models == stockModel|dialectModel { // the captured host does not follow that model
+	if x.by == stockModel && c.both { // the captured host does not follow that model
 		c.deviates(x, c.deviationOf(x, "missing"))
 		return
 	}

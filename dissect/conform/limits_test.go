@@ -63,7 +63,7 @@ func TestLimitNotes(t *testing.T) {
 // Messages wait for their counterparts only as long as there is room; those that
 // came take none.
 func TestQueueIsBounded(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	wait := func(i int, done bool) {
@@ -95,7 +95,7 @@ func TestQueueIsBounded(t *testing.T) {
 // A host's own ship updates, which nothing causes, take the place of no message
 // that waits for its counterpart.
 func TestUpdatesMakeRoom(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	c.src = &source{Event: Event{Client: client, Kind: Input, Type: transport.Standard, Op: msg.OpChat, Number: -1}}

@@ -9,6 +9,8 @@
 package conform
 
 import (
+	"cmp"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -27,11 +29,9 @@ type Config struct {
 	Against decode.Dialect
 	// Dialect, unless Undecided, is the dialect of the captured host.
 	Dialect decode.Dialect
-	// Game configures the model's game. Values that are not set come from the
+	// Game configures the model's game. Fields without a value come from the
 	// capture.
 	Game relay.Config
-	// Set lists the fields of Game that are set.
-	Set Set
 	// Shared means that the host's game may have players who do not appear in the
 	// capture, not even by name.
 	Shared bool
@@ -40,9 +40,6 @@ type Config struct {
 	// Catalog has the game messages. Nil means the game's catalogue.
 	Catalog *decode.Catalog
 }
-
-// A Set tells which parts of a game are set.
-type Set struct{ Mode, Mission, System, Players, TimeLimit, FragLimit, Collisions bool }
 
 // maxAwaiting is the maximum number of events that wait for the rules of the
 // game, which the capture shows when the first client has joined.
@@ -60,8 +57,8 @@ type Replay struct {
 	cmp     *comparer
 	players []*player
 	waiting []*Event
-	load    load // size of the waiting events
-	rules   struct{ settings, mission bool }
+	load    load         // size of the waiting events
+	told    relay.Config // rules of the game that the host has told
 }
 
 // New returns a new replay.
@@ -71,7 +68,6 @@ func New(cfg Config) *Replay {
 	}
 	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, cfg.Catalog)}
 	r.t = newTimeline(cfg.Catalog, r.event)
-	r.limits(relay.MaxPlayers, msg.Unlimited, msg.Unlimited) // until a host tells them
 	r.t.shared, r.t.ordered = cfg.Shared, true
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
 	return r
@@ -82,32 +78,23 @@ func (r *Replay) learn(rec *dissect.Record) {
 	if r.cmp != nil || rec.Dir != dissect.FromHost || rec.Err != nil {
 		return
 	}
-	g, set := &r.cfg.Game, &r.cfg.Set
 	switch m := rec.Message.(type) {
 	case *msg.Settings:
-		r.rules.settings = true
-		unless(set.Mission, &g.Mission, string(m.Mission))
-		unless(set.Collisions, &g.Collisions, m.Collisions)
+		r.told.Mission, r.told.Collisions = string(m.Mission), m.Collisions
 	case *msg.MissionInit:
-		r.rules.mission = true
-		r.limits(int(m.PlayerLimit), m.TimeLimit, m.FragLimit)
-		unless(set.System, &g.System, m.System)
+		r.told.System, r.told.Players, r.told.TimeLimit, r.told.FragLimit = m.System, int(m.PlayerLimit), m.TimeLimit, m.FragLimit
 	}
 }
 
-// unless sets a value, unless it was configured.
-func unless[T any](set bool, to *T, value T) {
-	if !set {
-		*to = value
-	}
-}
-
-// limits stores the limits of the game, unless they were configured.
-func (r *Replay) limits(players int, time, frags uint8) {
-	g, set := &r.cfg.Game, &r.cfg.Set
-	unless(set.Players, &g.Players, players)
-	unless(set.TimeLimit, &g.TimeLimit, time)
-	unless(set.FragLimit, &g.FragLimit, frags)
+// game returns the configuration of the model's game.
+func (r *Replay) game() relay.Config {
+	g, told := r.cfg.Game, &r.told
+	g.Mission, g.System = cmp.Or(g.Mission, told.Mission), cmp.Or(g.System, told.System)
+	g.Players = cmp.Or(g.Players, told.Players, relay.MaxPlayers)
+	g.TimeLimit = cmp.Or(g.TimeLimit, told.TimeLimit, msg.Unlimited)
+	g.FragLimit = cmp.Or(g.FragLimit, told.FragLimit, msg.Unlimited)
+	g.Collisions = g.Collisions || told.Collisions
+	return g
 }
 
 // event handles an event of the timeline.
@@ -118,7 +105,7 @@ func (r *Replay) event(e *Event) {
 	}
 	r.waiting = append(r.waiting, e.keep())
 	r.load.add(len(e.Body))
-	known := r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
+	known := r.told.Mission != "" && r.told.System > 0 && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxAwaitingBytes))
 	if !known && full {
 		r.t.noted[result.LimitRules] = len(r.waiting)
@@ -130,17 +117,15 @@ func (r *Replay) event(e *Event) {
 
 // begin makes the models and plays the waiting events.
 func (r *Replay) begin() {
-	g := r.cfg.Game
-	judge, models := r.choose()
+	g := r.game()
+	judge, both := r.choose()
 	r.rep.Game = g
-	r.cmp = newComparer(r.t, r.rep, judge, models)
+	r.cmp = newComparer(r.t, r.rep, judge, both)
 	for i, like := range []decode.Dialect{decode.Stock, decode.OpenBC} {
-		m := model(1 << i)
-		if models&m == 0 {
-			continue
+		if m := model(1 << i); both || m == judge {
+			g.Like = like
+			r.players = append(r.players, newPlayer(g, r.cfg.Catalog, r.cmp, m))
 		}
-		g.Like = like
-		r.players = append(r.players, newPlayer(g, r.cfg.Catalog, r.cmp, m))
 	}
 	waiting := r.waiting
 	r.waiting = nil
@@ -149,18 +134,13 @@ func (r *Replay) begin() {
 	}
 }
 
-// choose returns the model that decides, and all existing models.
-func (r *Replay) choose() (judge, models model) {
-	openBC := r.t.sender == decode.OpenBC
-	switch against := r.cfg.Against; {
-	case against == decode.OpenBC:
-		return dialectModel, dialectModel
-	case against == decode.Stock && openBC:
-		return stockModel, stockModel | dialectModel
-	case openBC:
-		return dialectModel, stockModel | dialectModel
+// choose returns the model that decides, and whether the other one exists, too.
+func (r *Replay) choose() (judge model, both bool) {
+	both = r.t.sender == decode.OpenBC && r.cfg.Against != decode.OpenBC
+	if r.cfg.Against == decode.OpenBC || both && r.cfg.Against != decode.Stock {
+		return dialectModel, both
 	}
-	return stockModel, stockModel
+	return stockModel, both
 }
 
 // play plays an event to the models and compares their messages.
@@ -239,7 +219,7 @@ func (r *Replay) begun(e *Event) {
 
 // scores records scores that a client receives before it is ready.
 func (r *Replay) scores(e *Event) {
-	if r.cmp.models != stockModel|dialectModel || !e.standard() || e.Client.isReady() || e.Client.Adopted {
+	if !r.cmp.both || !e.standard() || e.Client.isReady() || e.Client.Adopted {
 		return
 	}
 	if r.t.bodies.specOf(e).Made == decode.MadeByScores {

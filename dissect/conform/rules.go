@@ -124,7 +124,7 @@ func (c *comparer) refusal(x *expect) *decode.Rule {
 // dialect pass on did not come because the host acts as the stock host does and
 // passes on none. It then sends its own updates of ships.
 func (c *comparer) reformed(x *expect) bool {
-	if x.by != dialectModel || c.models&stockModel == 0 || x.alt != nil || !x.copied() || x.op == msg.OpStateUpdate && !c.simulates {
+	if x.by != dialectModel || !c.both || x.alt != nil || !x.copied() || x.op == msg.OpStateUpdate && !c.simulates {
 		return false
 	}
 	row, rule := c.rep.Row(x.typ, x.op), c.deviationOf(x, "extra")

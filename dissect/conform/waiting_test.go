@@ -11,7 +11,7 @@ import (
 
 // Messages that have come leave the lists, also behind one that has not.
 func TestDoneLeave(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
 	d := c.dest(&Client{})
 	const n, key = 1000, 7
 	for i := range n {
@@ -39,7 +39,7 @@ func TestDoneLeave(t *testing.T) {
 
 // A host that tells of many explosions does not fill the memory.
 func TestExplosionsAreLimited(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, stockModel)
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
 	client := &Client{}
 	for n := range int64(maxExplosions + 10) {
 		c.explodes(&Event{Client: client, Number: n}, wire.ObjectID(n)) //nolint:gosec // a small number

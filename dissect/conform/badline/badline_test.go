@@ -41,7 +41,7 @@ func playsSeed(t *testing.T, seed uint64, n int, length time.Duration, line stri
 	logged := map[impair.Fate]int{}
 	g, err := Play(w, Options{
 		Bots: bots.Options{Bots: n, Seed: seed, For: length}, Line: both, First: 100,
-		Judge: conform.Config{Game: relay.Config{Mode: relay.Playable}, Set: conform.Set{Mode: true}},
+		Judge: conform.Config{Game: relay.Config{Mode: relay.Playable}},
 		Log:   func(r impair.Report) { logged[r.Fate]++ },
 	})
 	if err != nil {
