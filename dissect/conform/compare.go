@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"hash/maphash"
 	"net/netip"
 	"slices"
@@ -141,10 +142,9 @@ type comparer struct {
 	buf        []byte
 	got        got       // the message being handled
 	step       []*expect // expected messages because of the current input
-	evict      int
-	load       load // all messages that wait
-	room       int  // when more messages wait, finished ones are dropped
-	places     int  // number of numbered messages that are remembered
+	load       load      // all messages that wait
+	room       int       // when more messages wait, finished ones are dropped
+	places     int       // number of numbered messages that are remembered
 	inputs     inputs
 	returns    [256]bool // opcodes of messages that are sent back to their authors
 	rates      rates
@@ -162,7 +162,7 @@ type comparer struct {
 }
 
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
-	return &comparer{judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, work: work{allowed: stepsFirst}, changes: 1}
+	return &comparer{judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, inputs: inputs{map[uint64]*source{}}, work: work{allowed: stepsFirst}, changes: 1}
 }
 
 // A destination has the messages to one client.
@@ -173,7 +173,6 @@ type destination struct {
 	awaited   map[uint64][]*expect // expects by key
 	causeless map[uint64][]*got    // gots by key
 	names     map[uint64]bool      // NameChanges that it should have received, or has received
-	newest    int32                // index of the latest input with a message that came
 	doubtful  map[uint64]bool      // keys of messages that may be confused with others of the same bytes
 	scores    map[counter]count    // the scores that it was told
 	scoredAt  int64                // number of the latest message about scores
@@ -208,7 +207,7 @@ func (c *comparer) forget() {
 	}
 	d := c.order[i]
 	c.order = slices.Delete(c.order, i, i+1)
-	c.evict += c.resolve(d, len(d.expects), len(d.gots))
+	c.t.noted[result.LimitEarly] += c.resolve(d, len(d.expects), len(d.gots))
 	c.places -= len(d.line[0]) + len(d.line[1]) + sourcePlaces*len(d.client.said)
 	*d = *newDestination(d.client, d.work)
 	d.client.said = nil
@@ -233,7 +232,7 @@ func (d *destination) newName(key uint64, r *result.Noted) bool {
 type inputs [2]map[uint64]*source
 
 func (in *inputs) add(key uint64, s *source, most int) {
-	if in[0] == nil || len(in[0]) >= most {
+	if len(in[0]) >= most {
 		in[1], in[0] = in[0], map[uint64]*source{}
 	}
 	if old := in.find(key); old != nil && old.Client != s.Client {
@@ -242,12 +241,7 @@ func (in *inputs) add(key uint64, s *source, most int) {
 	in[0][key] = s
 }
 
-func (in *inputs) find(key uint64) *source {
-	if s := in[0][key]; s != nil {
-		return s
-	}
-	return in[1][key]
-}
+func (in *inputs) find(key uint64) *source { return cmp.Or(in[0][key], in[1][key]) }
 
 // own returns the latest client message with the bytes of a captured one, or the
 // leave of which a Disconnect tells.
@@ -400,7 +394,7 @@ func (x *expect) spared() string {
 // there is none, the message waits.
 func (c *comparer) await(d *destination, x *expect) {
 	for _, key := range x.keys() {
-		if g := d.firstGot(key, x); g != nil {
+		if g := find(d.work, d.causeless, key, func(g *got) bool { return d.fits(x, g) }); g != nil {
 			c.pair(d, x, g)
 			return
 		}
@@ -472,12 +466,11 @@ func (c *comparer) output(e *Event) {
 	c.sums.told(c, d, &c.got)
 	c.work.allowed += stepsEach
 	c.place(d, &c.got)
-	x := c.choose(d, &c.got)
-	if x != nil {
+	if x := d.choose(&c.got); x != nil {
 		c.pair(d, x, &c.got)
 		return
 	}
-	if c.got.simulated() {
+	if c.got.simulated() || c.full(2) && e.standard() && e.Op == msg.OpStateUpdate && c.hostMade(d, &c.got) != "" {
 		c.surplus(d, &c.got) // it has no cause
 		return
 	}
@@ -489,118 +482,75 @@ func (c *comparer) output(e *Event) {
 	c.relieve()
 }
 
-// choose returns the first expected message that matches a captured one and
-// keeps its author's order of numbers. It prefers messages that the host has to
-// send.
-func (c *comparer) choose(d *destination, g *got) *expect {
-	list := d.awaited[g.key]
-	var spare *expect
-	turn, done := turn{d: d, g: g}, 0
-	for i, x := range list {
-		if d.work.spend(stepsFar); i > 0 && d.work.over() {
+// find returns the first message with a key that waits and fits. It returns nil
+// if there is none.
+func find[T interface{ finished() bool }](w *work, all map[uint64][]T, key uint64, fits func(T) bool) (none T) {
+	list, done := all[key], 0
+	for i, m := range list {
+		if w.spend(stepsFar); i > 0 && w.over() {
 			break
 		}
-		switch {
-		case x.done:
+		if m.finished() {
 			done++
-		case x.by == stockModel && c.judge != stockModel && d.newest > x.src.index: // only another host sends it, and would do so at once
-		case x.why != "":
-			if spare == nil {
-				spare = x
-			}
-		case turn.fits(x):
-			return x
+		} else if fits(m) {
+			return m
 		}
 	}
 	if 2*done > len(list) {
-		d.awaited[g.key] = slices.DeleteFunc(list, (*expect).finished)
+		all[key] = slices.DeleteFunc(list, T.finished)
 	}
-	return spare
+	return none
+}
+
+// choose returns the first expected message that matches a captured one and
+// keeps its author's order of numbers. It prefers messages that the host has to
+// send.
+func (d *destination) choose(g *got) *expect {
+	var spare *expect
+	return cmp.Or(find(d.work, d.awaited, g.key, func(x *expect) bool {
+		if x.why != "" {
+			spare = cmp.Or(spare, x)
+			return false
+		}
+		return d.fits(x, g)
+	}), spare)
+}
+
+// fits reports whether a captured message can be a copy of an expected one,
+// given its author's order of messages.
+func (d *destination) fits(x *expect, g *got) bool {
+	switch {
+	case g.Frame < x.src.Client.First: // the client had not connected
+		return false
+	case g.Number < 0 || x.src.Number < 0 || !x.copied(): // answers come at any time
+		return true
+	}
+	lo, hi := d.numbersOf(classOf(g.Type), x.src.Client, g.Number, false)
+	return lo < x.src.Number && x.src.Number < hi
 }
 
 // rematch pairs leftover messages with the same bytes that do not keep their
 // author's order, since a host may act on messages as they arrive.
 func (c *comparer) rematch(d *destination) {
-	type span struct{ lo, hi int64 }
-	were := map[*expect]span{} // pairs only make the spans shorter
-	fits := func(x *expect, g *got) bool {
-		if x.done || g.Number < 0 || x.typ == transport.NameChange { // hosts differ in when they send a name
-			return !x.done
-		}
-		b, ok := were[x]
-		if !ok {
-			b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
-			were[x] = b
-		}
-		if g.Number <= b.lo || g.Number >= b.hi || g.Frame < x.src.Client.First {
-			return false
-		}
-		b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
-		were[x] = b
-		return b.lo < g.Number && g.Number < b.hi
-	}
 	for _, g := range d.gots {
-		if g.done {
-			continue
-		}
-		for _, x := range d.awaited[g.key] {
-			if fits(x, g) {
-				c.pair(d, x, g)
-				break
+		x := find(d.work, d.awaited, g.key, func(x *expect) bool {
+			if g.Number < 0 || x.typ == transport.NameChange { // hosts differ in when they send a name
+				return true
 			}
-			if c.work.spend(1); c.work.over() {
-				return
-			}
+			lo, hi := c.bounds(d, x.src, classOf(x.typ))
+			return lo < g.Number && g.Number < hi && g.Frame >= x.src.Client.First
+		})
+		if x != nil && !g.done {
+			c.pair(d, x, g)
 		}
 	}
 	d.tidy(&load{})
 }
 
-// firstGot returns the first message with a key that can be the expected one.
-func (d *destination) firstGot(key uint64, x *expect) *got {
-	list, done := d.causeless[key], 0
-	for _, g := range list {
-		if d.work.spend(1); g.done {
-			done++
-		} else if (&turn{d: d, g: g}).fits(x) {
-			return g
-		}
-	}
-	if 2*done > len(list) {
-		d.causeless[key] = slices.DeleteFunc(list, (*got).finished)
-	}
-	return nil
-}
-
-// A turn is the position of a captured message among the copies of one author's
-// messages.
-type turn struct {
-	d      *destination
-	g      *got
-	author *Client
-	lo, hi int64
-}
-
-// fits reports whether the message can be a copy of an expected one, given its
-// author's order of messages.
-func (t *turn) fits(x *expect) bool {
-	if t.g.Frame < x.src.Client.First { // the client had not connected
-		return false
-	}
-	if t.g.Number < 0 || x.src.Number < 0 || !x.copied() { // answers come at any time
-		return true
-	}
-	if author := x.src.Client; t.author != author {
-		t.author = author
-		t.lo, t.hi = t.d.numbersOf(classOf(t.g.Type), author, t.g.Number, false)
-	}
-	return t.lo < x.src.Number && x.src.Number < t.hi
-}
-
 // pair pairs an expected and a captured message. The captured message is
 // borrowed until the call returns.
 func (c *comparer) pair(d *destination, x *expect, g *got) {
-	c.close(x, g)
+	x.done, g.done = true, true
 	c.changes++
 	x.body = nil
 	if g.Number >= 0 && (!x.copied() || x.src != x.src.Client.entry) { // copies of entries look alike
@@ -608,9 +558,6 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		if d.line[class].caused(g.Number, x.src, x.copied()) > 0 && (x.copied() || !creates(c.specOf(x))) { // ships are told again and again
 			x.src.spots = append(x.src.spots, spot{to: d, class: uint8(class), number: g.Number})
 		}
-	}
-	if x.by&c.judge != 0 {
-		d.newest = max(d.newest, x.src.index)
 	}
 	row := c.rep.Row(x.typ, x.op)
 	if x.copied() {
@@ -642,69 +589,45 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 // choice records which of two models a message agrees with, if the models
 // disagree.
 func (c *comparer) choice(x *expect, g *got) {
-	how, open := "extra", x.alt != nil && !x.alt.done
+	how := "extra"
+	if x.by == stockModel {
+		how = "missing"
+	}
+	if x.alt != nil && !x.alt.done {
+		x.alt.done, how = true, "differs"
+	}
+	rule := c.deviationOf(x, how)
 	switch x.by {
 	case dialectModel:
-		if open {
-			c.close(x.alt, nil)
-			how = "differs"
+		c.rep.Deviate(rule, x.typ, x.op, g.Frame)
+	case stockModel: // the host did as the stock host does
+		if how == "differs" && c.judge == dialectModel {
+			c.rep.Row(x.typ, x.op).Expected--
 		}
-		c.rep.Deviate(c.deviationOf(x, how), x.typ, x.op, g.Frame)
-	case stockModel:
-		if how = "missing"; x.alt != nil { // the host did as the stock host does
-			how = "differs"
-			c.close(x.alt, nil)
-			if c.judge == dialectModel {
-				c.rep.Row(x.typ, x.op).Expected--
-			}
-		}
-		c.rep.Fixes(c.deviationOf(x, how), g.Frame)
-	}
-}
-
-// close ends the wait of an expected message, and of a message of the host.
-// Either may be nil.
-func (c *comparer) close(x *expect, g *got) {
-	if x != nil {
-		x.done = true
-	}
-	if g != nil {
-		g.done = true
+		c.rep.Fixes(rule, g.Frame)
 	}
 }
 
 // relieve enforces the limits of the waiting messages. It drops finished
-// messages, then ship updates that the host may make itself, and then judges
-// those that have waited longest.
+// messages, and then judges those that have waited longest.
 func (c *comparer) relieve() {
-	b := c.t.budget
-	if c.load.messages <= c.room && !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
+	if c.load.messages <= c.room && !c.full(1) {
 		return
 	}
 	c.tidy()
 	const few = 2048
-	if c.room = 2*c.load.messages + few; !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
+	if c.room = 2*c.load.messages + few; !c.full(1) {
 		return
 	}
 	for _, d := range c.order {
-		for _, g := range d.gots[:len(d.gots)/2] {
-			if why := c.hostMade(d, g); why != "" && g.Op == msg.OpStateUpdate && g.standard() {
-				c.incomparable(g, why)
-				g.done = true
-			}
-		}
-	}
-	if c.tidy(); !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
-		return
-	}
-	for _, d := range c.order {
-		if !c.load.beyond(b.of(maxPending)/2, b.of(maxPendingBytes)/2) {
-			return
-		}
-		c.evict += c.resolve(d, len(d.expects)/2, len(d.gots)/2)
-		d.tidy(&load{})
+		c.t.noted[result.LimitEarly] += c.resolve(d, len(d.expects)/2, len(d.gots)/2)
 	}
 	c.tidy()
+}
+
+// full reports whether a part of the limits of the waiting messages is reached.
+func (c *comparer) full(part int) bool {
+	return c.load.messages > c.t.budget.of(maxPending)/part || c.load.bytes > c.t.budget.of(maxPendingBytes)/part
 }
 
 // tidy drops finished messages, and counts the others.
@@ -742,9 +665,6 @@ func (d *destination) wait(x *expect) {
 type load struct{ messages, bytes int }
 
 func (l *load) add(size int) { l.messages++; l.bytes += size }
-
-// beyond reports whether there are more messages, or more bytes in them.
-func (l *load) beyond(messages, bytes int) bool { return l.messages > messages || l.bytes > bytes }
 
 // finish judges all messages that still wait.
 func (c *comparer) finish(lossy bool) {

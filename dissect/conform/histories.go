@@ -48,14 +48,14 @@ func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
 		if !x.done {
 			n++
 			c.overdue(d, x)
-			c.close(x, nil)
+			x.done = true
 		}
 	}
 	for _, g := range d.gots[:gots] {
 		if !g.done {
 			n++
 			c.surplus(d, g)
-			c.close(nil, g)
+			g.done = true
 		}
 	}
 	d.left = [2]map[int64]*got{}
@@ -572,7 +572,7 @@ func (c *comparer) retold(spec *decode.Spec, unknown bool) bool {
 // original of the other.
 func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	row := c.rep.Row(x.typ, x.op)
-	c.close(x, g)
+	x.done, g.done = true, true
 	if x.replica {
 		row.Matched++
 		return

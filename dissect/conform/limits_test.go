@@ -44,7 +44,7 @@ func TestLimitNotes(t *testing.T) {
 	r.cmp.work.done = r.cmp.work.allowed + 1
 	r.cmp.ended = true
 	r.cmp.surplus(d, &got{Event: &Event{Client: to, Number: 7, Reliable: true, Type: transport.Connect}})
-	r.cmp.evict = 1
+	r.t.noted[result.LimitEarly] = 1
 	for i := range maxNotes + 1 {
 		r.t.note("silence %d", i)
 	}
@@ -70,16 +70,15 @@ func TestQueueIsBounded(t *testing.T) {
 		c.src = &source{Event: Event{Client: client, Kind: Input, Type: transport.Standard, Op: msg.OpChat, Number: -1}}
 		x := &expect{to: client, src: c.src, key: uint64(i) + 1, typ: transport.Standard, op: msg.OpChat, reliable: true, by: stockModel, body: make([]byte, 9)}
 		c.step = append(c.step, x)
-		if c.settle(); done {
-			c.close(x, nil)
-		}
+		c.settle()
+		x.done = done
 	}
 	d := c.dest(client)
 	for i := range maxPending - 100 {
 		wait(i, true)
 	}
-	if len(d.expects) > maxPending/4 || len(d.awaited)+len(d.causeless) > maxPending/4 || c.evict != 0 {
-		t.Errorf("%d messages that came wait, %d keys; %d are judged early", len(d.expects), len(d.awaited)+len(d.causeless), c.evict)
+	if len(d.expects) > maxPending/4 || len(d.awaited)+len(d.causeless) > maxPending/4 || c.t.noted[result.LimitEarly] != 0 {
+		t.Errorf("%d messages that came wait, %d keys; %d are judged early", len(d.expects), len(d.awaited)+len(d.causeless), c.t.noted[result.LimitEarly])
 	}
 	for i := range 3 * maxPending {
 		wait(i, false)
@@ -87,8 +86,8 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Fatalf("%d messages wait", len(d.expects))
 		}
 	}
-	if c.evict < maxPending {
-		t.Errorf("%d messages are judged early", c.evict)
+	if c.t.noted[result.LimitEarly] < maxPending {
+		t.Errorf("%d messages are judged early", c.t.noted[result.LimitEarly])
 	}
 }
 
@@ -110,8 +109,8 @@ func TestUpdatesMakeRoom(t *testing.T) {
 			t.Fatalf("%d messages wait", len(d.gots))
 		}
 	}
-	if left := c.rep.Row(transport.Standard, msg.OpStateUpdate).NotComparable; c.evict != 0 || len(d.expects) != 1 || left < updates-maxPending {
-		t.Errorf("%d messages are judged early, %d expected ones wait, %d updates are left aside", c.evict, len(d.expects), left)
+	if left := c.rep.Row(transport.Standard, msg.OpStateUpdate).NotComparable; c.t.noted[result.LimitEarly] != 0 || len(d.expects) != 1 || left < updates-maxPending {
+		t.Errorf("%d messages are judged early, %d expected ones wait, %d updates are left aside", c.t.noted[result.LimitEarly], len(d.expects), left)
 	}
 }
 

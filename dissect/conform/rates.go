@@ -78,7 +78,7 @@ const whyUnreliable = "it is unreliable, and the line loses about as many"
 // judges it when it is known whether the network explains all of them.
 func (r *rates) doubt(all *doubted, size int, settle func(explained bool)) {
 	all.n++
-	if r.kept.beyond(maxDoubted-1, maxDoubtedBytes-size) {
+	if r.kept.messages >= maxDoubted || r.kept.bytes+size > maxDoubtedBytes {
 		r.more++
 		return
 	}

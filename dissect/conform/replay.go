@@ -106,7 +106,7 @@ func (r *Replay) event(e *Event) {
 	r.waiting = append(r.waiting, e.keep())
 	r.load.add(len(e.Body))
 	known := r.told.Mission != "" && r.told.System > 0 && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
-	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxAwaitingBytes))
+	full := r.load.messages >= r.t.budget.of(maxAwaiting) || r.load.bytes > r.t.budget.of(maxAwaitingBytes)
 	if !known && full {
 		r.t.noted[result.LimitRules] = len(r.waiting)
 	}
@@ -275,7 +275,6 @@ func (r *Replay) count() {
 			n[result.NoteOutside]++
 		}
 	}
-	n[result.LimitEarly] += r.cmp.evict
 	n[result.LimitDoubts] += r.cmp.rates.more
 	n[result.LimitGroups] += r.cmp.rates.merged
 	for _, p := range r.players {

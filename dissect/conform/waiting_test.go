@@ -22,10 +22,10 @@ func TestDoneLeave(t *testing.T) {
 		d.gots = append(d.gots, g)
 		d.causeless[g.key] = append(d.causeless[g.key], g)
 	}
-	if x := c.choose(d, &got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
+	if x := d.choose(&got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
 		t.Error("the message that has not come is not found")
 	}
-	if g := d.firstGot(key+1, d.expects[0]); g != d.gots[0] {
+	if g := find(d.work, d.causeless, key+1, func(*got) bool { return true }); g != d.gots[0] {
 		t.Error("the message that nothing asked for is not found")
 	}
 	if left := len(d.awaited[key]); left != 1 {
