@@ -30,7 +30,6 @@ type source struct {
 	matched int32         // number of copies that came
 	object  wire.ObjectID // object that it creates
 	shared  bool          // another client has sent the same
-	kept    bool          // something refers to it
 }
 
 // A spot is the place of one of the host's numbered messages.
@@ -84,10 +83,7 @@ func (x *expect) refused() *decode.Rule {
 
 // keys returns the keys of the captured messages that it can be.
 func (x *expect) keys() []uint64 {
-	if x.changed == 0 || x.changed == x.key {
-		return []uint64{x.key}
-	}
-	return []uint64{x.key, x.changed}
+	return slices.Compact([]uint64{x.key, cmp.Or(x.changed, x.key)})
 }
 
 // classOf returns the sequence space of a message's number.
@@ -101,7 +97,6 @@ func classOf(typ transport.Type) int {
 // A got is a message that the captured host sent.
 type got struct {
 	*Event
-	own     *source // the latest client message with the same bytes when it came
 	key     uint64
 	subject uint64
 	done    bool
@@ -253,9 +248,6 @@ func (c *comparer) own(g *got) *source {
 			}
 		}
 	}
-	if g.own != nil {
-		return g.own
-	}
 	return c.inputs.find(g.key)
 }
 
@@ -300,7 +292,6 @@ func (c *comparer) expected(by model, s *sent) {
 	if !c.compared(s) || src == nil {
 		return
 	}
-	src.kept = true
 	x := expect{
 		to: s.to, by: by, src: src, typ: s.Type, op: s.op, body: s.Body,
 		reliable: s.Reliable, priority: s.Priority,
@@ -383,8 +374,7 @@ func (x *expect) spared() string {
 	switch {
 	case x.src.MadeUp:
 		return whyMadeUp
-	case x.src.Client == x.to:
-	case !x.to.proved():
+	case x.src.Client != x.to && !x.to.proved():
 		return whyUnproved
 	}
 	return ""
@@ -413,7 +403,6 @@ func (c *comparer) say(src *source) {
 		c.t.noted[result.LimitMemory]++
 		return
 	}
-	src.kept = true
 	c.places += sourcePlaces
 }
 
@@ -439,13 +428,7 @@ func (c *comparer) place(d *destination, g *got) {
 	switch {
 	case there && l[i].key == g.key:
 	case there: // one of the two is a retransmission with another number
-		g.again = !l.aliased(g.Number, l[i].key)
-		if l[i].torn = g.again; !g.again {
-			for _, o := range d.gots {
-				o.again = o.again || o.Number == g.Number && o.Type == g.Type && o.key != g.key
-			}
-			l[i] = g.place()
-		}
+		g.again, l[i].torn = true, true
 	case c.places >= c.t.budget.of(maxPlaces) || !insert(&d.line[classOf(g.Type)], i, g.place()):
 		c.t.noted[result.LimitMemory]++
 	default:
@@ -474,7 +457,6 @@ func (c *comparer) output(e *Event) {
 		c.surplus(d, &c.got) // it has no cause
 		return
 	}
-	c.got.own = c.inputs.find(c.got.key)
 	g := c.got.keep()
 	d.gots = append(d.gots, g)
 	d.causeless[g.key] = append(d.causeless[g.key], g)
@@ -565,6 +547,9 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 			c.rep.Break(result.Passed, x.typ, x.op, x.src.Frame, true)
 		}
 		c.returns[x.op] = c.returns[x.op] || x.src.Client == x.to
+		if lag := g.Time.Sub(x.src.Time); lag >= 0 {
+			row.Lag(lag)
+		}
 	}
 	switch changed := x.key != g.key; {
 	case changed:
@@ -577,12 +562,6 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	}
 	if c.both {
 		c.choice(x, g)
-	}
-	if !x.copied() {
-		return
-	}
-	if lag := g.Time.Sub(x.src.Time); lag >= 0 {
-		row.Lag(lag)
 	}
 }
 

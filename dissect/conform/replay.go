@@ -163,13 +163,12 @@ func (r *Replay) play(e *Event) {
 	ready := e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady
 	switch {
 	case e.Kind == Left || e.Kind == PutOut:
-		c.exit, r.cmp.src.kept = r.cmp.src, true
+		c.exit = r.cmp.src
 	case joined, ready:
-		c.entry, r.cmp.src.kept = r.cmp.src, true
+		c.entry = r.cmp.src
 	}
 	if e.Kind == Input && e.standard() && len(r.cmp.step) == 0 { // nobody else is there, or so it seems
 		r.cmp.inputs.add(r.cmp.key(e.Type, e.Reliable, e.Priority, e.Body), r.cmp.src, r.t.budget.of(maxInputs))
-		r.cmp.src.kept = true
 	}
 	r.cmp.settle()
 }
@@ -202,19 +201,15 @@ func (r *Replay) explode(e *Event) {
 
 // begun makes an event the cause of what the models send.
 func (r *Replay) begun(e *Event) {
-	c := r.cmp
-	if c.src == nil || c.src.kept {
-		c.src = new(source)
-	}
 	r.index++
-	*c.src = source{Event: *e, index: r.index}
-	if c.src.Body = nil; !e.standard() {
-		c.src.Number = -1
-	}
-	if e.standard() && creates(r.t.bodies.specOf(e)) {
+	s := &source{Event: *e, index: r.index}
+	if s.Body = nil; !e.standard() {
+		s.Number = -1
+	} else if creates(r.t.bodies.specOf(e)) {
 		o, _ := createdBy(r.t.bodies.game(e.Body))
-		c.src.object = o.id
+		s.object = o.id
 	}
+	r.cmp.src = s
 }
 
 // scores records scores that a client receives before it is ready.
