@@ -104,13 +104,6 @@ type got struct {
 	open    bool // the capture may lack the client's message that caused it
 }
 
-// keep returns a copy that the caller owns.
-func (g *got) keep() *got {
-	kept := *g
-	kept.Event = g.Event.keep()
-	return &kept
-}
-
 // Limits for all clients together: messages that wait for their counterpart,
 // and messages whose places are remembered.
 const (
@@ -119,7 +112,6 @@ const (
 	maxPlaces       = 3 << 17
 	maxInputs       = 1 << 13
 	maxDestinations = 2 * maxClients
-	maxExplosions   = 1 << 13
 	sourcePlaces    = 4 // a client's message takes as much memory as this number of places
 )
 
@@ -127,37 +119,37 @@ const (
 // messages with the same bytes at once. It judges the others at the end, when
 // the numbers of all messages are known.
 type comparer struct {
-	judge      model // model that decides
-	both       bool  // the other model exists, too
-	t          *timeline
-	rep        *result.Report
-	seed       maphash.Seed
-	order      []*destination
-	src        *source // the current input, nil before the first
-	buf        []byte
-	got        got       // the message being handled
-	step       []*expect // expected messages because of the current input
-	load       load      // all messages that wait
-	room       int       // when more messages wait, finished ones are dropped
-	places     int       // number of numbered messages that are remembered
-	inputs     inputs
-	returns    [256]bool // opcodes of messages that are sent back to their authors
-	rates      rates
-	sums       sums
-	simulates  bool // the host sends its own updates that move ships
-	work       work
-	changes    int32                       // number of changes to the causes of messages
-	bound      bound                       // latest answer of the method bounds
-	blamed     map[blame]bool              // messages that a reported difference is about
-	ended      bool                        // all messages have come
-	sayers     map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
-	passed     [2][]element                // buffers that lookAcross reuses
-	explosions map[wire.ObjectID][]spot    // the host's messages about ships that explode
-	exploded   int                         // number of these messages
+	judge     model // model that decides
+	both      bool  // the other model exists, too
+	t         *timeline
+	rep       *result.Report
+	seed      maphash.Seed
+	order     []*destination
+	src       *source // the current input, nil before the first
+	buf       []byte
+	step      []*expect // expected messages because of the current input
+	load      load      // all messages that wait
+	room      int       // when more messages wait, finished ones are dropped
+	places    int       // number of numbered messages that are remembered
+	inputs    inputs
+	returns   [256]bool // opcodes of messages that are sent back to their authors
+	rates     rates
+	sums      sums
+	simulates bool // the host sends its own updates that move ships
+	work      work
+	changes   int32                       // number of changes to the causes of messages
+	bound     bound                       // latest answer of the method bounds
+	blamed    map[blame]bool              // messages that a reported difference is about
+	ended     bool                        // all messages have come
+	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
+	passed    [2][]element                // buffers that lookAcross reuses
 }
 
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
-	return &comparer{judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, explosions: map[wire.ObjectID][]spot{}, inputs: inputs{map[uint64]*source{}}, work: work{allowed: stepsFirst}, changes: 1}
+	return &comparer{
+		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst}, changes: 1,
+		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}},
+	}
 }
 
 // A destination has the messages to one client.
@@ -265,13 +257,11 @@ func (c *comparer) normal(dst []byte, typ transport.Type, body []byte) []byte {
 
 func (c *comparer) key(typ transport.Type, reliable, priority bool, body []byte) uint64 {
 	flags := byte(0)
-	if typ == transport.Standard {
-		if reliable {
-			flags |= 1
-		}
-		if priority {
-			flags |= 2
-		}
+	if typ == transport.Standard && reliable {
+		flags |= 1
+	}
+	if typ == transport.Standard && priority {
+		flags |= 2
 	}
 	c.buf = c.normal(append(c.buf[:0], byte(typ), flags), typ, body)
 	return max(maphash.Bytes(c.seed, c.buf), 1) // 0 means no key
@@ -288,15 +278,14 @@ func (c *comparer) compared(s *sent) bool {
 
 // expected handles a message that a model sent.
 func (c *comparer) expected(by model, s *sent) {
-	src := c.src
-	if !c.compared(s) || src == nil {
+	if !c.compared(s) {
 		return
 	}
 	x := expect{
-		to: s.to, by: by, src: src, typ: s.Type, op: s.op, body: s.Body,
+		to: s.to, by: by, src: c.src, typ: s.Type, op: s.op, body: s.Body,
 		reliable: s.Reliable, priority: s.Priority,
 	}
-	x.replica = creates(c.specOf(&x)) && src.Client == x.to
+	x.replica = creates(c.specOf(&x)) && x.src.Client == x.to
 	x.key = c.key(x.typ, x.reliable, x.priority, x.body)
 	if d := s.departs; d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {
@@ -396,7 +385,7 @@ func (c *comparer) await(d *destination, x *expect) {
 
 // say records a client's message in the order of its number.
 func (c *comparer) say(src *source) {
-	if src == nil || src.Number < 0 {
+	if src.Number < 0 {
 		return
 	}
 	if c.places >= c.t.budget.of(maxPlaces) || !insert(&src.Client.said, atNumber(src.Client.said, src.Number+1), src) {
@@ -404,18 +393,6 @@ func (c *comparer) say(src *source) {
 		return
 	}
 	c.places += sourcePlaces
-}
-
-// explodes records a message of the host about a ship that explodes.
-func (c *comparer) explodes(e *Event, ship wire.ObjectID) {
-	switch {
-	case e.Number < 0:
-	case c.exploded >= c.t.budget.of(maxExplosions):
-		c.t.noted[result.LimitMemory]++
-	default:
-		c.exploded++
-		c.explosions[ship] = append(c.explosions[ship], spot{to: c.dest(e.Client), class: 1, number: e.Number})
-	}
 }
 
 // place records a message of the host in the order of its number.
@@ -445,19 +422,19 @@ func (g *got) place() place {
 func (c *comparer) output(e *Event) {
 	d := c.dest(e.Client)
 	c.rep.Row(e.Type, e.Op).Emitted++
-	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
-	c.sums.told(c, d, &c.got)
+	g := &got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
+	c.sums.told(c, d, g)
 	c.work.allowed += stepsEach
-	c.place(d, &c.got)
-	if x := d.choose(&c.got); x != nil {
-		c.pair(d, x, &c.got)
+	c.place(d, g)
+	if x := d.choose(g); x != nil {
+		c.pair(d, x, g)
 		return
 	}
-	if c.got.simulated() || c.full(2) && e.standard() && e.Op == msg.OpStateUpdate && c.hostMade(d, &c.got) != "" {
-		c.surplus(d, &c.got) // it has no cause
+	if g.simulated() || c.full(2) && e.standard() && e.Op == msg.OpStateUpdate && c.hostMade(d, g) != "" {
+		c.surplus(d, g) // it has no cause
 		return
 	}
-	g := c.got.keep()
+	g.Event = e.keep()
 	d.gots = append(d.gots, g)
 	d.causeless[g.key] = append(d.causeless[g.key], g)
 	c.load.add(len(g.Body))
@@ -560,7 +537,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	default: // only the other model sends it
 		row.Explained++
 	}
-	if c.both {
+	if c.both && x.by != stockModel|dialectModel {
 		c.choice(x, g)
 	}
 }
@@ -568,23 +545,22 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 // choice records which of two models a message agrees with, if the models
 // disagree.
 func (c *comparer) choice(x *expect, g *got) {
-	how := "extra"
-	if x.by == stockModel {
-		how = "missing"
+	how := "missing"
+	if x.by == dialectModel {
+		how = "extra"
 	}
 	if x.alt != nil && !x.alt.done {
 		x.alt.done, how = true, "differs"
 	}
 	rule := c.deviationOf(x, how)
-	switch x.by {
-	case dialectModel:
+	if x.by == dialectModel {
 		c.rep.Deviate(rule, x.typ, x.op, g.Frame)
-	case stockModel: // the host did as the stock host does
-		if how == "differs" && c.judge == dialectModel {
-			c.rep.Row(x.typ, x.op).Expected--
-		}
-		c.rep.Fixes(rule, g.Frame)
+		return
 	}
+	if how == "differs" && c.judge == dialectModel {
+		c.rep.Row(x.typ, x.op).Expected--
+	}
+	c.rep.Fixes(rule, g.Frame) // the host did as the stock host does
 }
 
 // relieve enforces the limits of the waiting messages. It drops finished

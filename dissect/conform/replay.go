@@ -190,7 +190,6 @@ func (r *Replay) explode(e *Event) {
 	if !ok || m.Code != event.CodeObjectExploding {
 		return
 	}
-	r.cmp.explodes(e, m.Dest)
 	slot, ok := m.Dest.Slot()
 	for _, p := range r.players {
 		if ok && p.model == dialectModel {

@@ -99,10 +99,6 @@ func (c *comparer) absent(x *expect) bool {
 	own := c.inputs.find(x.key)
 	return own != nil && own.uncertain() || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.Frame <= told
-	}) || slices.ContainsFunc(c.explosions[ship.id], func(p spot) bool {
-		l := p.to.line[1]
-		later := func(k int) bool { return l[k].src != nil && l[k].src.Frame > told }
-		return c.work.seek(atNumber(l, p.number)-1, -1, len(l), later) < 0
 	})
 }
 

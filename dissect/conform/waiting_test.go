@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -34,18 +33,6 @@ func TestDoneLeave(t *testing.T) {
 	var l load
 	if d.tidy(&l); len(d.expects) != 1 || len(d.gots) != 1 || l.messages != 2 {
 		t.Errorf("%d and %d messages are left, %d are counted; want one of each", len(d.expects), len(d.gots), l.messages)
-	}
-}
-
-// A host that tells of many explosions does not fill the memory.
-func TestExplosionsAreLimited(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
-	client := &Client{}
-	for n := range int64(maxExplosions + 10) {
-		c.explodes(&Event{Client: client, Number: n}, wire.ObjectID(n)) //nolint:gosec // a small number
-	}
-	if n := len(c.explosions); n != maxExplosions || c.t.noted[result.LimitMemory] != 10 {
-		t.Errorf("%d are remembered, want %d; %d are counted, want 10", n, maxExplosions, c.t.noted[result.LimitMemory])
 	}
 }
 
