@@ -159,6 +159,7 @@ type destination struct {
 	gots      []*got               // captured messages without a cause so far
 	awaited   map[uint64][]*expect // expects by key
 	causeless map[uint64][]*got    // gots by key
+	newest    int32                // index of the latest input with a message that came
 	names     map[uint64]bool      // NameChanges that it should have received, or has received
 	doubtful  map[uint64]bool      // keys of messages that may be confused with others of the same bytes
 	scores    map[counter]count    // the scores that it was told
@@ -426,7 +427,7 @@ func (c *comparer) output(e *Event) {
 	c.sums.told(c, d, g)
 	c.work.allowed += stepsEach
 	c.place(d, g)
-	if x := d.choose(g); x != nil {
+	if x := c.choose(d, g); x != nil {
 		c.pair(d, x, g)
 		return
 	}
@@ -464,10 +465,13 @@ func find[T interface{ finished() bool }](w *work, all map[uint64][]T, key uint6
 // choose returns the first expected message that matches a captured one and
 // keeps its author's order of numbers. It prefers messages that the host has to
 // send.
-func (d *destination) choose(g *got) *expect {
+func (c *comparer) choose(d *destination, g *got) *expect {
 	var spare *expect
 	return cmp.Or(find(d.work, d.awaited, g.key, func(x *expect) bool {
-		if x.why != "" {
+		switch {
+		case x.by == stockModel && c.judge == dialectModel && d.newest > x.src.index: // only the stock host sends it, and would do so at once
+			return false
+		case x.why != "":
 			spare = cmp.Or(spare, x)
 			return false
 		}
@@ -517,6 +521,9 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		if d.line[class].caused(g.Number, x.src, x.copied()) > 0 && (x.copied() || !creates(c.specOf(x))) { // ships are told again and again
 			x.src.spots = append(x.src.spots, spot{to: d, class: uint8(class), number: g.Number})
 		}
+	}
+	if x.by&c.judge != 0 {
+		d.newest = max(d.newest, x.src.index)
 	}
 	row := c.rep.Row(x.typ, x.op)
 	if x.copied() {

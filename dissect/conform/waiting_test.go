@@ -21,7 +21,7 @@ func TestDoneLeave(t *testing.T) {
 		d.gots = append(d.gots, g)
 		d.causeless[g.key] = append(d.causeless[g.key], g)
 	}
-	if x := d.choose(&got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
+	if x := c.choose(d, &got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
 		t.Error("the message that has not come is not found")
 	}
 	if g := find(d.work, d.causeless, key+1, func(*got) bool { return true }); g != d.gots[0] {
