@@ -179,3 +179,30 @@ func TestSeat(t *testing.T) {
 		}
 	}
 }
+
+// A captured client has the id that it had in the capture, unless another has it.
+func TestShownID(t *testing.T) {
+	shown := map[byte]uint8{1: 77, 2: 77, 3: 0, 4: lastID + 1}
+	h := NewHost(Config{Captured: true, Shown: func(a netip.AddrPort) Shown {
+		return Shown{ID: shown[a.Addr().As4()[3]], Slot: -1}
+	}})
+	h.nextID = 9
+	addr := func(i byte) netip.AddrPort { return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 6000) }
+	var list []*peer
+	for i, want := range []uint8{77, 9, 10, 11} {
+		p := &peer{addr: addr(byte(i + 1))}
+		if id, ok := h.freeID(p); !ok || id != want {
+			t.Fatalf("client %d has id %d, %v; want %d", i+1, id, ok, want)
+		}
+		p.id, h.ids[want], h.byAddr[p.addr] = want, p, []*peer{p}
+		list = append(list, p)
+	}
+	list[0].phase = Leaving // then its id is free
+	if h.Seat(addr(2), 0); list[1].id != 77 || h.ids[77] != list[1] || h.ids[9] != nil {
+		t.Errorf("the second client has id %d, want 77", list[1].id)
+	}
+	shown[3] = 50 // the capture shows it later
+	if h.Seat(addr(3), 1); list[2].id != 50 || h.ids[50] != list[2] {
+		t.Errorf("the third client has id %d, want 50", list[2].id)
+	}
+}
