@@ -67,6 +67,7 @@ func New(cfg Config) *Replay {
 		cfg.Catalog = msg.Catalog()
 	}
 	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, cfg.Catalog)}
+	r.told = relay.Config{Players: relay.MaxPlayers, TimeLimit: msg.Unlimited, FragLimit: msg.Unlimited} // until the host tells them
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared, r.t.ordered = cfg.Shared, true
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
@@ -90,9 +91,8 @@ func (r *Replay) learn(rec *dissect.Record) {
 func (r *Replay) game() relay.Config {
 	g, told := r.cfg.Game, &r.told
 	g.Mission, g.System = cmp.Or(g.Mission, told.Mission), cmp.Or(g.System, told.System)
-	g.Players = cmp.Or(g.Players, told.Players, relay.MaxPlayers)
-	g.TimeLimit = cmp.Or(g.TimeLimit, told.TimeLimit, msg.Unlimited)
-	g.FragLimit = cmp.Or(g.FragLimit, told.FragLimit, msg.Unlimited)
+	g.Players = cmp.Or(g.Players, told.Players)
+	g.TimeLimit, g.FragLimit = cmp.Or(g.TimeLimit, told.TimeLimit), cmp.Or(g.FragLimit, told.FragLimit)
 	g.Collisions = g.Collisions || told.Collisions
 	return g
 }
