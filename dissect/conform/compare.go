@@ -100,7 +100,6 @@ type got struct {
 	key     uint64
 	subject uint64
 	done    bool
-	again   bool // it is a retransmission: another message has the same number
 	open    bool // the capture may lack the client's message that caused it
 }
 
@@ -138,7 +137,6 @@ type comparer struct {
 	simulates bool // the host sends its own updates that move ships
 	work      work
 	changes   int32                       // number of changes to the causes of messages
-	bound     bound                       // latest answer of the method bounds
 	blamed    map[blame]bool              // messages that a reported difference is about
 	ended     bool                        // all messages have come
 	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
@@ -406,7 +404,7 @@ func (c *comparer) place(d *destination, g *got) {
 	switch {
 	case there && l[i].key == g.key:
 	case there: // one of the two is a retransmission with another number
-		g.again, l[i].torn = true, true
+		l[i].torn = true
 	case c.places >= c.t.budget.of(maxPlaces) || !insert(&d.line[classOf(g.Type)], i, g.place()):
 		c.t.noted[result.LimitMemory]++
 	default:

@@ -123,8 +123,12 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whyCrossed
 	case d.client.cut:
 		return whyCut
-	case !x.reliable:
-		return d.notOwed(s)
+	case !x.reliable && !d.there(s.Frame):
+		return whyCrossed
+	case !x.reliable && s.Frame > min(s.Client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
+		return whyOpen
+	case !x.reliable: // rates decide
+		return ""
 	case !c.arrived(s):
 		return whyNotTaken
 	}
@@ -137,18 +141,6 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return whySearch
 	}
 	return why
-}
-
-// notOwed returns the reason why a single unreliable message is not expected, or
-// "" if only rates explain its absence.
-func (d *destination) notOwed(s *source) string {
-	switch {
-	case !d.there(s.Frame):
-		return whyCrossed
-	case s.Frame > min(s.Client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
-		return whyOpen
-	}
-	return ""
 }
 
 // there reports whether the client was certainly in the game: the host had sent
@@ -172,27 +164,9 @@ func (c *comparer) arrived(s *source) bool {
 	return s.matched > 0 || len(s.spots) > 0 || s.Kind != Input || s.receipt != nil && s.receipt.acknowledged()
 }
 
-// A bound is the range of the numbers of messages to a client that the host
-// made because of an input.
-type bound struct {
-	to     *destination
-	src    *source
-	class  int
-	at     int32 // value of changes when it was determined
-	lo, hi int64
-}
-
 // bounds returns the range of the numbers of messages to the client that the
 // host made because of an input.
 func (c *comparer) bounds(d *destination, s *source, class int) (lo, hi int64) {
-	if b := &c.bound; b.to != d || b.src != s || b.class != class || b.at != c.changes {
-		*b = bound{to: d, src: s, class: class, at: c.changes}
-		b.lo, b.hi = c.boundsOf(d, s, class)
-	}
-	return c.bound.lo, c.bound.hi
-}
-
-func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
 	if c.work.over() {
 		return lo, hi
@@ -202,17 +176,17 @@ func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64)
 			lo, hi = max(lo, l), min(hi, h)
 		}
 	}
-	for i := range s.spots {
-		p := &s.spots[i]
-		if k, ok := p.to.line[class].index(p.number); ok && int(p.class) == class && !p.to.line[class][k].ambiguous && (p.to.line[class][k].copied || !c.actsOnArrival()) { // such hosts repeat answers
+	for _, p := range s.spots {
+		l := p.to.line[class]
+		k, ok := l.index(p.number)
+		if ok && int(p.class) == class && !l[k].ambiguous && (l[k].copied || !c.actsOnArrival()) { // such hosts repeat answers
 			at := p.to.around(class, p.number, d, s)
 			narrow(at.from, at.till)
 		}
 	}
-	if s.Number < 0 || class == 0 || len(d.line[class]) == 0 || c.actsOnArrival() && (lo > firstNumber || hi < lastNumber) {
-		return lo, hi
+	if s.Number >= 0 && class > 0 && (!c.actsOnArrival() || lo == firstNumber && hi == lastNumber) {
+		narrow(c.between(d, s, class))
 	}
-	narrow(c.between(d, s, class))
 	return lo, hi
 }
 
@@ -241,25 +215,20 @@ func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) 
 // sureSpot returns the lowest and the highest number of the messages to a
 // client that an input caused, if these are certain.
 func (c *comparer) sureSpot(d *destination, s *source, class int) (lo, hi int64, ok bool) {
-	lo, hi, ok = s.spotAt(d, class)
-	c.work.spend(len(s.spots))
-	if !ok {
-		return lo, hi, false
+	if lo, hi, ok = d.certainSpot(s, class); !ok || !c.actsOnArrival() {
+		return lo, hi, ok
 	}
-	i := slices.IndexFunc(s.spots, func(p spot) bool { return p.to == d && int(p.class) == class })
-	if p := &s.spots[i]; p.sureAt != c.changes {
+	p := &s.spots[slices.IndexFunc(s.spots, func(p spot) bool { return p.to == d && int(p.class) == class })]
+	if p.sureAt != c.changes {
 		p.sureAt = c.changes
-		p.sure = d.placesCertain(s, class) && (!c.actsOnArrival() || d.agrees(s, lo, class) && (lo == hi || d.agrees(s, hi, class)))
+		p.sure = d.agrees(s, lo, class) && (lo == hi || d.agrees(s, hi, class))
 	}
-	return lo, hi, s.spots[i].sure
+	return lo, hi, p.sure
 }
 
 // inTurn reports whether the host certainly acted on one message of a client
 // before another one with a higher number.
 func (c *comparer) inTurn(first, second *source) bool {
-	if first == second || first.Number >= second.Number {
-		return false
-	}
 	return !c.actsOnArrival() || first.receipt != nil && second.receipt != nil && !first.receipt.after(second.receipt)
 }
 
@@ -268,22 +237,19 @@ func (c *comparer) inTurn(first, second *source) bool {
 func (c *comparer) unsent(d *destination, x *expect) string {
 	class := classOf(x.typ)
 	lo, hi := c.bounds(d, x.src, class)
-	if x.typ == transport.Connect { // the accept is the host's first message
-		lo = min(lo, -1)
-	}
 	if e := d.client.entry; e != nil && x.src.Client != d.client && class == 1 {
 		first, _ := x.src.before(e)
 		if n, _, ok := e.spotAt(d, class); !ok || lo < n || first {
 			return whyCrossed
 		}
 	}
-	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi) {
-		return ""
-	}
-	if lo == firstNumber || hi == lastNumber {
+	switch {
+	case lo == firstNumber || hi == lastNumber:
 		return whyOpen
+	case d.count(class, x.key, lo, hi, nil) > 0 || d.unseen(class, lo, hi):
+		return whyHole
 	}
-	return whyHole
+	return ""
 }
 
 // surplus judges a message without a cause.
@@ -333,7 +299,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed
-	case g.again || g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
+	case g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
 		return whyAgain
 	case g.open && least != noCounterpart, creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
 		return whyInput
@@ -392,12 +358,6 @@ func (l line) aliased(number int64, key uint64) bool {
 	return false
 }
 
-// answers reports whether a message would be one of the answers to client a's
-// message, if that client had caused it.
-func (c *comparer) answers(d *destination, g *got, a *Client) bool {
-	return a == d.client && c.t.relayOf(g.Type, g.Op) != decode.RelayEcho
-}
-
 // lacksCause reports whether the capture may lack the client's message that
 // this one copies or answers.
 func (c *comparer) lacksCause(d *destination, g *got) bool {
@@ -421,7 +381,6 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 		switch {
 		case lo == firstNumber && a.Adopted:
 		case hi == lastNumber && c.rates.lossy:
-		case class == 0 && a.sent[0].lacking():
 		default:
 			if n := len(a.said); hi == lastNumber && n > 0 {
 				hi = a.said[n-1].Number
@@ -470,7 +429,7 @@ func (c *comparer) created(d *destination, g *got) bool {
 // although it should have if client a had sent it.
 func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 	class := classOf(g.Type)
-	if c.answers(d, g, a) {
+	if a == d.client && c.t.relayOf(g.Type, g.Op) != decode.RelayEcho { // it would be one of the answers to that client
 		return false
 	}
 	for _, o := range c.order {
@@ -610,11 +569,7 @@ func (s *source) uncertain() bool {
 func (c *comparer) crowded(cl *Client) bool {
 	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		came := o.First < cl.settled && (o.settled == 0 || cl.First < o.settled)
-		ended := o.ended.frame
-		if o.to != nil && len(o.to.line[1]) > 0 { // the host acted on the leave only after this
-			ended = max(ended, int(o.to.line[1][len(o.to.line[1])-1].frame))
-		}
-		left := o.gone && max(o.quit, o.First) < cl.settled && cl.First < ended
+		left := o.gone && max(o.quit, o.First) < cl.settled && cl.First < max(o.ended.frame, o.lastFromHost.frame) // it acted on the leave only after that
 		return o != cl && (came || left)
 	})
 }

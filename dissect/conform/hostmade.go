@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -39,7 +38,11 @@ func (c *comparer) hostMade(d *destination, g *got) (why string) {
 	case made != decode.MadeByStock || c.t.sender != decode.OpenBC || g.simulated():
 		why = madeWhy[made]
 	}
-	return cmp.Or(why, c.ofUnseen(g))
+	some := c.t.strange(g.Time)
+	if why == "" && (g.Slots == 0 && some || g.Slots&^c.t.seenSlots() != 0 && (some || c.t.late())) { // it names an object of such a player, or nothing that tells its author
+		why = whyUnseen
+	}
+	return why
 }
 
 // controlMade returns the reason for a message of the transport layer, or "" if
@@ -82,17 +85,6 @@ func (c *comparer) stateMade(g *got) string {
 		return whyCrossed // others may have been ready before
 	case c.t.late():
 		return whyLate
-	}
-	return ""
-}
-
-// ofUnseen returns the reason for a message that can be a copy from a client
-// without captured traffic, or "" if it cannot. It names an object of a player
-// that the capture lacks, or nothing that tells its author.
-func (c *comparer) ofUnseen(g *got) string {
-	some := c.t.strange(g.Time)
-	if g.Slots == 0 && some || g.Slots&^c.t.seenSlots() != 0 && (some || c.t.late()) {
-		return whyUnseen
 	}
 	return ""
 }

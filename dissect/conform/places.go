@@ -127,6 +127,18 @@ func (s *source) spotAt(d *destination, class int) (lo, hi int64, ok bool) {
 	return lo, hi, lo <= hi
 }
 
+// certainSpot returns the lowest and the highest number of the messages to the
+// client that an input caused, if these are certain.
+func (d *destination) certainSpot(s *source, class int) (lo, hi int64, ok bool) {
+	d.work.spend(len(s.spots))
+	l := d.line[class]
+	lo, hi, ok = s.spotAt(d, class)
+	return lo, hi, ok && !slices.ContainsFunc(s.spots, func(p spot) bool {
+		i := atNumber(l, p.number)
+		return p.to == d && int(p.class) == class && (i == len(l) || l[i].src != s || l[i].ambiguous)
+	})
+}
+
 // A stretch is a part of the messages to one client, and the part of the
 // messages to another client that the host made in the same time. It has the
 // numbers before and after the two parts.
@@ -148,9 +160,8 @@ func (d *destination) around(class int, number int64, o *destination, own *sourc
 		if s == nil || s == own || l[k].number == number || l[k].ambiguous || d.onArrival && s.twice() { // the host may have acted on it twice
 			return false
 		}
-		d.work.spend(len(s.spots))
-		lo, hi, ok = s.spotAt(o, class)
-		return ok && o.placesCertain(s, class)
+		lo, hi, ok = o.certainSpot(s, class)
+		return ok
 	}
 	if k := d.work.seek(i-1, -1, len(l), both); k >= 0 {
 		out.lo, out.from = l[k].number, hi
@@ -173,21 +184,6 @@ func (d *destination) count(class int, key uint64, lo, hi int64, author *Client)
 		}
 	}
 	return n
-}
-
-// placesCertain reports whether the places of the messages to the client that
-// an input caused are certain.
-func (d *destination) placesCertain(s *source, class int) bool {
-	d.work.spend(len(s.spots))
-	l := d.line[class]
-	for _, p := range s.spots {
-		if p.to == d && int(p.class) == class {
-			if i := atNumber(l, p.number); i == len(l) || l[i].src != s || l[i].ambiguous {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // lacks reports whether a list lacks a number between lo and hi, or these are
