@@ -290,11 +290,9 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 		return whyCut
 	case c.retold(c.t.bodies.specOf(g.Event), c.t.late()):
 		return whyDialect
-	case own != nil && c.returned(d, g):
-		return "" // the host sends it back to its author
-	case few:
+	case own != nil && c.returned(d, g), few:
 		return ""
-	case c.actsOnArrival() && (c.twice(g) || c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
+	case c.actsOnArrival() && (own != nil && own.receipt != nil && own.receipt.twice || c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
 		return whyDoubled
 	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
@@ -378,18 +376,11 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 		if a == d.client {
 			lo, hi = c.ownBetween(d, class, g.Number, lo, hi)
 		}
-		switch {
-		case lo == firstNumber && a.Adopted:
-		case hi == lastNumber && c.rates.lossy:
-		default:
-			if n := len(a.said); hi == lastNumber && n > 0 {
-				hi = a.said[n-1].Number
-			}
-			if !lacks(a.said, max(lo, -1), hi) {
-				continue
-			}
+		open := lo == firstNumber && a.Adopted || hi == lastNumber && c.rates.lossy
+		if n := len(a.said); hi == lastNumber && n > 0 {
+			hi = a.said[n-1].Number
 		}
-		if !c.refuted(d, g, a) {
+		if (open || lacks(a.said, max(lo, -1), hi)) && !c.refuted(d, g, a) {
 			return true
 		}
 	}

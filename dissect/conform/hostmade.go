@@ -64,10 +64,10 @@ func (c *comparer) controlMade(d *destination, g *got) string {
 			return "the client has been told the name before"
 		}
 		name := c.t.bodies.name(g.Body)
-		if c.t.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
-			if d.client.Name == "" {
-				d.client.Name = name
-			}
+		if d.client.Name == "" && c.t.sender != decode.Stock {
+			d.client.Name = name
+		}
+		if c.t.sender != decode.Stock && (len(g.Body) == 0 || name == d.client.Name) {
 			return "OpenBC sends a player its own name as keepalive"
 		}
 	case transport.Acknowledge, transport.DoNothing, transport.Connect, transport.Leave, transport.Standard:

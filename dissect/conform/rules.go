@@ -60,13 +60,6 @@ func (c *comparer) sentOtherwise(x *expect, extra bool) *decode.Rule {
 // arrive.
 func (c *comparer) actsOnArrival() bool { return c.t.sender == decode.OpenBC }
 
-// twice reports whether the host may have received the cause of a message
-// twice, and acted on it each time, also for players who came in between.
-func (c *comparer) twice(g *got) bool {
-	s := c.own(g)
-	return s != nil && s.receipt != nil && s.receipt.twice
-}
-
 // actsAgain reports whether the host may have acted once more on a message that
 // was sent again, or that the network doubled behind the recording when a
 // client was ready. It then repeats what it told others, and tells the client
