@@ -81,24 +81,17 @@ func (b *bodies) control(typ transport.Type, body []byte) decode.Message {
 	return nil
 }
 
-// A creation identifies a created object.
-type creation struct {
-	slot, player uint8
-	class        uint32
-	id           wire.ObjectID
-}
-
 // createdBy returns the object that a message creates.
-func createdBy(m decode.Message) (c creation, ok bool) {
+func createdBy(m decode.Message) (id wire.ObjectID, ok bool) {
 	switch m := m.(type) {
 	case *msg.ObjectCreate:
-		return creation{m.Slot, 0, m.Class, m.ID}, true
+		return m.ID, true
 	case *msg.ObjectCreateTeam:
-		return creation{m.Slot, m.Player, m.Class, m.ID}, true
+		return m.ID, true
 	case *msg.ObjectCreateOpenBC:
-		return creation{m.Slot, m.Player, 0, m.ID}, true
+		return m.ID, true
 	}
-	return c, false
+	return 0, false
 }
 
 // name returns the name in the body of a NameChange, or "" if there is none.

@@ -222,7 +222,7 @@ func TestPartial(t *testing.T) {
 	only := func(addr string) func(*dissect.Datagram) bool {
 		return func(d *dissect.Datagram) bool { return d.Src.String() == addr || d.Dst.String() == addr }
 	}
-	const late, one = "lacks the joins", "without captured traffic"
+	const late, one = "lacks the join", "without captured traffic"
 	for _, c := range []struct {
 		name   string
 		wanted func(*dissect.Datagram) bool

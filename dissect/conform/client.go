@@ -12,7 +12,6 @@ import (
 // connects again, that is another Client.
 type Client struct {
 	result.Player
-	Joining bool // the model adopted it before it was in the game
 
 	openBC   bool   // it connected as OpenBC's clients do: with an 8-bit length
 	body     []byte // body of its connect
@@ -82,11 +81,3 @@ func (c *Client) spokeSince(sign moment) bool {
 
 // letIn reports whether the capture shows that the client came into the game.
 func (c *Client) letIn() bool { return c.settled > 0 || c.playing }
-
-// begin determines where the numbers of the client, and of the host's messages
-// to it, begin.
-func (c *Client) begin() {
-	for k := range c.sent {
-		c.sent[k].begun, c.got[k].begun = true, true
-	}
-}

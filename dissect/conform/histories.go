@@ -443,7 +443,7 @@ func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 func (d *destination) inGame(class int, number int64) bool {
 	e := d.client.entry
 	if e == nil || e.Kind != Input {
-		return d.client.Adopted && !d.client.Joining
+		return d.client.Adopted
 	}
 	_, last, ok := e.spotAt(d, class)
 	return ok && last <= number

@@ -38,7 +38,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string) {
 	case made != decode.MadeByStock || c.t.sender != decode.OpenBC || g.simulated():
 		why = madeWhy[made]
 	}
-	some := c.t.strange(g.Time)
+	some := len(c.t.strangers) > 0
 	if why == "" && (g.Slots == 0 && some || g.Slots&^c.t.seenSlots() != 0 && (some || c.t.late())) { // it names an object of such a player, or nothing that tells its author
 		why = whyUnseen
 	}

@@ -62,11 +62,16 @@ func (t *timeline) renew(c *Client) {
 	t.note("A new run of the host begins at frame %d, or it had dropped %v without a message.", t.now.frame, old)
 }
 
-// answers makes up the answers to the checksums that the capture lacks, since a
-// host that lets a client in has all of them.
-func (t *timeline) answers(c *Client) {
+// completes makes up what the capture lacks of a join: the answers to the
+// checksums, since a host that lets a client in has all of them, and the
+// ClientReady of a client that is in the game.
+func (t *timeline) completes(c *Client, inGame bool) {
 	for ; c.answered < len(rounds) && !c.Adopted; c.answered++ {
 		t.makeUp(c, t.bodies.write(msg.OpChecksumResponse, emptyAnswer(rounds[c.answered])))
+	}
+	if inGame && !c.playing {
+		c.playing = true
+		t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 	}
 }
 
@@ -76,25 +81,6 @@ func (t *timeline) makeUp(c *Client, body []byte) {
 	t.hand(c, &Event{
 		Kind: Input, Time: t.now.time, Frame: t.now.frame, Client: c, Type: transport.Standard, Op: decode.Opcode(body[0]), Reliable: true, Body: body, Number: -1, MadeUp: true,
 	})
-}
-
-// prove uses a message of the host as proof that the host received the client's
-// messages that it answers.
-func (t *timeline) prove(e *Event) {
-	if step := t.bodies.specOf(e).Step; step == decode.StepLoad {
-		t.answers(e.Client)
-	} else if step == decode.StepEnter {
-		t.plays(e.Client)
-	}
-}
-
-// plays makes up what the capture lacks of the join of a client that is in the
-// game.
-func (t *timeline) plays(c *Client) {
-	if t.answers(c); !c.playing {
-		c.playing = true
-		t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
-	}
 }
 
 // follow records the number of a message. It returns nil if the message has

@@ -45,16 +45,11 @@ func (t *timeline) leaves(e *Event) {
 	t.hand(c, e)
 }
 
-// hasLeft records that the host has acted on the leave of the player with an id,
-// who may have no captured traffic.
+// hasLeft records that the host has acted on the leave of the player with an id.
 func (t *timeline) hasLeft(peer uint8) {
 	for _, c := range t.order {
 		if c.leave != nil && (c.Peer == peer || t.leaver(c.leave) == peer) {
 			t.leaves(c.leave)
 		}
-	}
-	if t.strangers[peer] {
-		delete(t.strangers, peer)
-		t.parted, t.partedAt = t.parted+1, t.now.time
 	}
 }

@@ -112,7 +112,7 @@ func (p *player) join(e *Event) {
 			p.hand(e, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpChecksumResponse, emptyAnswer(round))})
 		}
 	}
-	if c.Adopted && !c.Joining {
+	if c.Adopted {
 		p.hand(e, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpClientReady, &msg.ClientReady{})})
 	}
 }

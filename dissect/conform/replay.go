@@ -205,8 +205,7 @@ func (r *Replay) begun(e *Event) {
 	if s.Body = nil; !e.standard() {
 		s.Number = -1
 	} else if creates(r.t.bodies.specOf(e)) {
-		o, _ := createdBy(r.t.bodies.game(e.Body))
-		s.object = o.id
+		s.object, _ = createdBy(r.t.bodies.game(e.Body))
 	}
 	r.cmp.src = s
 }
@@ -253,7 +252,7 @@ func (r *Replay) count() {
 	t, n := r.t, &r.t.noted
 	out, in := t.losses()
 	n[result.NoteLostInputs], n[result.NoteLostOutputs] = in, out
-	n[result.NoteStrangers] = len(t.strangers) + t.parted
+	n[result.NoteStrangers] = len(t.strangers)
 	if t.fromClients == 0 {
 		n[result.NoteOnlyHost] = t.fromHosts
 	}

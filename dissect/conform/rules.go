@@ -88,7 +88,7 @@ func (c *comparer) absent(x *expect) bool {
 		return false
 	}
 	told := max(x.src.Frame, x.to.settled)
-	slot, known := ship.id.Slot()
+	slot, known := ship.Slot()
 	own := c.inputs.find(x.key)
 	return own != nil && own.uncertain() || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.Frame <= told

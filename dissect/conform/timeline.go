@@ -90,11 +90,9 @@ type timeline struct {
 	clock        packet.Clock
 	now          moment
 	shared       bool
-	ordered      bool // a leave waits for the messages before it
-	impostors    bool // clients act for the ships of others
-	strangers    map[uint8]bool
-	parted       int            // number of players without captured traffic who left
-	partedAt     time.Time      // when the latest of them left
+	ordered      bool           // a leave waits for the messages before it
+	impostors    bool           // clients act for the ships of others
+	strangers    map[uint8]bool // ids of players without captured traffic
 	pretended    [256]time.Time // when a leave for an id came from another client
 	fromClients  int            // datagrams of clients
 	fromHosts    int
@@ -196,51 +194,28 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	if c = t.add(addr, r.Datagram.Number); c == nil {
 		return nil
 	}
-	if begins(r) { // the capture lacks only its connect, or the connect and the answer
-		if r.Dir == dissect.FromHost {
-			c.given = r.ClientID
+	if !t.joins(r) {
+		c.Adopted, c.playing, c.sent, c.got = true, true, [2]track{}, [2]track{}
+		c.Peer, c.Name = r.ClientID, r.Client
+		if r.Dir == dissect.FromHost || t.fromHosts == 0 { // otherwise the host may not know the address
+			t.admit(c)
 		}
-		c.begin()
-		return c
-	}
-	c.Adopted = true
-	c.Peer, c.Name = r.ClientID, r.Client
-	op, whole := r.Opcode()
-	step := t.bodies.spec(r.Transport.Type, op).Step
-	c.Joining = whole && step != decode.StepNone || !whole && r.Transport.Fragment // it may be a part of an answer to the checksums
-	c.playing = !c.Joining
-	if r.Dir == dissect.FromHost || t.fromHosts == 0 { // otherwise the host may not know the address
-		t.admit(c)
 	}
 	return c
 }
 
-// begins reports whether a record belongs to the beginning of a join: the host's
-// answer to a connect, a player's first name, or the checksums.
-func begins(r *dissect.Record) bool {
-	switch r.Message.(type) {
-	case *msg.ChecksumRequest:
-		return r.Dir == dissect.FromHost && !r.Repeat
-	case *msg.ChecksumResponse:
-		return r.Dir == dissect.ToHost
+// joins reports whether a record belongs to a join. The capture then lacks only
+// the part before it.
+func (t *timeline) joins(r *dissect.Record) bool {
+	op, whole := r.Opcode()
+	switch step := t.bodies.spec(r.Transport.Type, op).Step; r.Transport.Type {
+	case transport.Connect:
+		return true
+	case transport.NameChange:
+		return r.Dir == dissect.ToHost && r.Transport.HasSeq && r.Number <= 1
+	default: // a fragment may be a part of an answer to the checksums, and players in the game get copies of a ClientReady
+		return !whole || step != decode.StepNone && (step != decode.StepReady || r.Dir == dissect.ToHost)
 	}
-	if r.Dir == dissect.FromHost {
-		return r.Transport.Type == transport.Connect
-	}
-	return r.Transport.Type == transport.NameChange && r.Transport.HasSeq && r.Number <= 1
-}
-
-// slotOf returns the slot that a client's message reveals, or -1.
-func (t *timeline) slotOf(r *dissect.Record) int {
-	if m, ok := r.Message.(*msg.StateUpdate); ok {
-		if s, ok := m.Object.Slot(); ok && s < 16 && t.seenSlots()&(1<<s) == 0 {
-			return s
-		}
-	}
-	if c, ok := createdBy(r.Message); ok && c.slot < wire.Slots {
-		return int(c.slot)
-	}
-	return -1
 }
 
 // add adds a client. Beyond the limit, it drops one that has ended.
@@ -259,7 +234,8 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 		delete(t.clients, old.Addr)
 		t.order = slices.Delete(t.order, i, i+1)
 	}
-	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}}
+	fresh := [2]track{{begun: true}, {begun: true}}
+	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}, sent: fresh, got: fresh}
 	t.clients[addr] = c
 	t.order = append(t.order, c)
 	if len(t.all) < maxClients {
@@ -286,7 +262,6 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 		if c = t.add(addr, d.Number); c == nil {
 			return
 		}
-		c.begin()
 	}
 	if c.body == nil { // otherwise it is a retransmission
 		c.body, c.openBC = bytes.Clone(body), r.Transport.Short
@@ -347,7 +322,11 @@ func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, o
 // fromClient handles a record of a client.
 func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	h := &r.Transport
-	t.signed(c, r.Peer)
+	if c.Peer == 0 {
+		c.Peer = r.ClientID
+		delete(t.strangers, c.Peer)
+	}
+	c.spoke = c.spoke || c.given != 0 && r.Peer == c.given
 	switch {
 	case r.Repeat:
 		t.repeated++
@@ -361,8 +340,8 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	if !ok {
 		return
 	}
-	if c.Slot < 0 && c.playing {
-		c.Slot = t.slotOf(r)
+	if c.Slot < 0 && c.playing && r.Player != nil {
+		c.Slot = r.Player.Slot
 	}
 	if m, ok := r.Message.(msg.Actor); ok && c.Slot >= 0 && r.Spec.Relay == decode.RelayForward {
 		slot, known := m.Actor().Slot()
@@ -379,15 +358,6 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	t.act(e)
 }
 
-// signed records the id in a client's datagram.
-func (t *timeline) signed(c *Client, peer uint8) {
-	if c.Peer == 0 && transport.PlausiblePeer(peer) && peer != transport.UnassignedPeer && (c.Adopted || t.byPeer(peer) == nil) {
-		c.Peer = peer
-		delete(t.strangers, peer)
-	}
-	c.spoke = c.spoke || c.given != 0 && peer == c.given
-}
-
 // input emits an input, and learns from it.
 func (t *timeline) input(e *Event) {
 	c := e.Client
@@ -402,9 +372,9 @@ func (t *timeline) input(e *Event) {
 			c.answered++
 		}
 	case spec.Step == decode.StepReady:
-		c.playing = c.letIn() || c.Adopted || c.answered == len(rounds)
+		c.playing = c.playing || c.answered == len(rounds)
 	case c.Adopted || c.sent[1].lacking() || c.got[1].lacking():
-		t.plays(c)
+		t.completes(c, true)
 	}
 	t.hand(c, e)
 }
@@ -441,7 +411,9 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.admit(c)
 	}
 	t.learn(r, e)
-	t.prove(e)
+	if step := t.bodies.specOf(e).Step; step == decode.StepLoad || step == decode.StepEnter {
+		t.completes(c, step == decode.StepEnter) // the host got what it answers
+	}
 	t.emit(e)
 	if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer && !r.Late { // otherwise a later player may have the id
 		t.endRemoved(peer)
@@ -534,12 +506,10 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 	}))
 }
 
-// meet records a peer id that the host names. If no client has it or had it
-// until now, it belongs to a client without captured traffic.
+// meet records a peer id that the host names. If no client has or had it, it
+// belongs to a client without captured traffic.
 func (t *timeline) meet(peer uint8) {
-	had := func(c *Client) bool {
-		return c.Peer == peer && (!c.gone || t.now.time.Sub(c.ended.time) < reliableWait)
-	}
+	had := func(c *Client) bool { return c.Peer == peer }
 	if peer > transport.HostPeer && !slices.ContainsFunc(t.order, had) {
 		t.strangers[peer] = true
 	}
@@ -548,25 +518,12 @@ func (t *timeline) meet(peer uint8) {
 // endRemoved ends the client that the host reports as gone.
 func (t *timeline) endRemoved(peer uint8) {
 	t.hasLeft(peer)
-	if c := t.byPeer(peer); c != nil {
-		c.dismissed = t.now
-		t.end(c, PutOut)
-	}
-}
-
-// strange reports whether there were players without captured traffic at a time.
-func (t *timeline) strange(at time.Time) bool {
-	return len(t.strangers) > 0 || t.parted > 0 && !at.After(t.partedAt)
-}
-
-// byPeer returns the client that has the id and has not ended.
-func (t *timeline) byPeer(peer uint8) *Client {
-	for _, c := range slices.Backward(t.order) {
+	for _, c := range t.order {
 		if c.Peer == peer && !c.gone {
-			return c
+			c.dismissed = t.now
+			t.end(c, PutOut)
 		}
 	}
-	return nil
 }
 
 // seenSlots returns the slots of the players with captured traffic.

@@ -134,7 +134,7 @@ func (p *Performer) join(e *conform.Event) {
 	p.nonce++
 	cfg := relay.ClientConfig{Catalog: p.catalog, Nonce: p.nonce, Claimed: conform.Claimed(e.Client.Addr)}
 	if e.Client.Adopted { // the capture lacks the client's answers
-		cfg.Answer, cfg.Enter = p.files, !e.Client.Joining
+		cfg.Answer, cfg.Enter = p.files, true
 	}
 	p.parts = append(p.parts, &part{client: e.Client, live: relay.NewClient(cfg), since: p.now, waits: true, body: e.Body})
 	p.admit()
