@@ -292,7 +292,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 		return whyDialect
 	case own != nil && c.returned(d, g), few:
 		return ""
-	case c.actsOnArrival() && (own != nil && own.receipt != nil && own.receipt.twice || c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
+	case c.actsOnArrival() && (g.Type == transport.Connect || own != nil && own.receipt != nil && own.receipt.twice || c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
 		return whyDoubled
 	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too

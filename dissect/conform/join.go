@@ -100,17 +100,6 @@ func (t *timeline) follow(r *dissect.Record, c *Client) *receipt {
 	return c.sent[class(h)].take(r, t.now, 0)
 }
 
-// speaks records who sends, and whether the host was silent.
-func (t *timeline) speaks(r *dissect.Record) {
-	if r.Dir == dissect.ToHost {
-		t.fromClients++
-		return
-	}
-	t.fromHosts++
-	t.silence()
-	t.lastFromHost = t.now
-}
-
 // silence notes that the host was silent, although clients spoke.
 func (t *timeline) silence() {
 	spoke := func(c *Client) bool { return !c.gone && c.spokeSince(t.lastFromHost) }
@@ -163,7 +152,7 @@ func (t *timeline) causes(e *Event) func(*Client) bool {
 // lacks reports whether the capture lacks a numbered message of a client who has
 // one of the slots.
 func (t *timeline) lacks(slots uint16) bool {
-	return slices.ContainsFunc(t.order, func(c *Client) bool { return c.bit()&slots != 0 && c.sent[1].lacking() })
+	return slices.ContainsFunc(t.order, func(c *Client) bool { return c.bit()&slots != 0 && c.sent[1].missing() > 0 })
 }
 
 // losses counts the host's messages and the clients' messages that the capture
@@ -180,8 +169,8 @@ func (t *timeline) losses() (out, in int) {
 // losses counts the messages to and from a client that the capture lacks.
 func (c *Client) losses() (out, in int) {
 	for k := range c.got {
-		out += c.got[k].missing() + c.got[k].late
-		in += c.sent[k].missing() + c.sent[k].late
+		out += c.got[k].missing()
+		in += c.sent[k].missing()
 	}
 	return out, in
 }

@@ -14,7 +14,7 @@ import (
 func (t *timeline) act(e *Event) {
 	c := e.Client
 	switch {
-	case e.Kind == Left && t.ordered && t.sender != decode.OpenBC && e.Number >= 0 && !e.receipt.acknowledged():
+	case e.Kind == Left && t.sender != decode.OpenBC && e.Number >= 0 && !e.receipt.acknowledged():
 		if c.leave == nil {
 			kept := *e
 			c.quit, c.leave = e.Frame, &kept
@@ -39,9 +39,6 @@ func (t *timeline) leaves(e *Event) {
 	c := e.Client
 	t.end(c, Left)
 	e.Time = t.now.time
-	if id := t.leaver(e); id != c.Peer {
-		t.pretended[id] = e.Time
-	}
 	t.hand(c, e)
 }
 

@@ -20,13 +20,10 @@ const (
 // findings judges how the host handles numbers and acknowledgements. The
 // argument line has the losses on the line to each client.
 func (t *timeline) findings(line []measure.Loss) (list []result.Finding) {
-	for _, c := range t.all {
-		c.got[1].takeBack(c.shown)
-	}
 	for i := range spans {
 		list = append(list, t.ignoredAcks(i, line)...)
 	}
-	for _, c := range t.all {
+	for _, c := range t.order {
 		ignored := func(f result.Finding) bool { return slices.Contains(f.Players, &c.Player) }
 		if t.dismissedWhileActive(c) && !slices.ContainsFunc(list, ignored) {
 			list = append(list, about(result.GivenUp, -1, c, c.dismissed.frame))
@@ -66,7 +63,7 @@ func (t *timeline) dismissedWhileActive(c *Client) bool {
 func (t *timeline) ignoredAcks(span int, losses []measure.Loss) []result.Finding {
 	f, removed := result.Finding{Kind: result.IgnoredAcks, Number: math.MaxInt64}, result.Finding{Kind: result.GivenUp, Number: -1}
 	weight := 0.0
-	for _, c := range t.all {
+	for _, c := range t.order {
 		var line measure.Trials // transmissions that may not have reached the host
 		if i := slices.IndexFunc(losses, func(l measure.Loss) bool { return l.Client == c.Addr && l.Dir == dissect.ToHost }); i >= 0 {
 			line.Of, line.Failed = int(losses[i].Sent), int(losses[i].Unanswered)

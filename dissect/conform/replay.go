@@ -69,7 +69,7 @@ func New(cfg Config) *Replay {
 	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, cfg.Catalog)}
 	r.told = relay.Config{Players: relay.MaxPlayers, TimeLimit: msg.Unlimited, FragLimit: msg.Unlimited} // until the host tells them
 	r.t = newTimeline(cfg.Catalog, r.event)
-	r.t.shared, r.t.ordered = cfg.Shared, true
+	r.t.shared = cfg.Shared
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
 	return r
 }
@@ -105,7 +105,7 @@ func (r *Replay) event(e *Event) {
 	}
 	r.waiting = append(r.waiting, e.keep())
 	r.load.add(len(e.Body))
-	known := r.told.Mission != "" && r.told.System > 0 && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
+	known := r.told.Mission != "" && r.told.System > 0 && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC)
 	full := r.load.messages >= r.t.budget.of(maxAwaiting) || r.load.bytes > r.t.budget.of(maxAwaitingBytes)
 	if !known && full {
 		r.t.noted[result.LimitRules] = len(r.waiting)
@@ -234,7 +234,7 @@ func (r *Replay) close(line []measure.Loss, lossy bool) *result.Report {
 		rep.Findings = r.t.findings(line)
 	}
 	rep.Host, rep.Dialect = r.t.host, r.t.sender
-	for _, c := range r.t.all {
+	for _, c := range r.t.order {
 		rep.Clients = append(rep.Clients, &c.Player)
 		if !r.cfg.OnlyContent {
 			rep.Numbers = max(rep.Numbers, c.got[1].next)
@@ -259,7 +259,7 @@ func (r *Replay) count() {
 	if t.fromHosts == 0 {
 		n[result.NoteOnlyClients] = t.fromClients
 	}
-	for _, c := range t.all {
+	for _, c := range t.order {
 		switch {
 		case c.admitted && (c.letIn() || c.exit == nil || c.exit.Kind != PutOut):
 		case c.Adopted:
@@ -282,7 +282,7 @@ func (r *Replay) silences() {
 		t.note(plural.Form(n, "The capture's clock goes back %d {time|times}, by up to %.1f seconds: it was set, or several machines captured. The order of the frames decides then; times are guesses."), n, most.Seconds())
 	}
 	t.silence()
-	for _, c := range t.all {
+	for _, c := range t.order {
 		if !c.gone && c.taken.frame > 0 && c.spokeSince(c.taken) {
 			t.note("The host acknowledged nothing from %v after frame %d: %d messages.", c, c.taken.frame, c.after)
 		}

@@ -61,16 +61,14 @@ func (e *Event) keep() *Event {
 // standard reports whether the event is a game message.
 func (e *Event) standard() bool { return e.Type == transport.Standard }
 
-// Limits of a timeline.
-const (
-	maxClients = 256 // clients of a capture. Beyond that, clients that have ended are dropped first.
-)
+// maxClients is the maximum number of clients of a capture. Beyond that, those
+// that have ended are dropped first.
+const maxClients = 256
 
 // Times of the stock game, see package arq.
 const (
 	longestPause = arq.KeepaliveAfter                                       // longest pause between two datagrams that counts. No side is silent for longer, so a longer pause means that the clock was set, or the capture has a gap.
 	silent       = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // time without sending to active clients after which a host is silent, since they have then retransmitted twice
-	reliableWait = arq.Linger                                               // how long a host may remember a client that has left
 )
 
 // A timeline finds the host, its clients and their messages in a capture.
@@ -81,8 +79,7 @@ type timeline struct {
 	sender  decode.Dialect // dialect of the host
 	forced  decode.Dialect // configured dialect of the host, Undecided if there is none
 	clients map[netip.AddrPort]*Client
-	order   []*Client             // the values of clients, in the order of arrival
-	all     []*Client             // the first clients of the capture
+	order   []*Client             // all clients, in the order of arrival
 	dropped struct{ out, in int } // losses of clients that were dropped
 	bodies  *bodies
 
@@ -90,10 +87,8 @@ type timeline struct {
 	clock        packet.Clock
 	now          moment
 	shared       bool
-	ordered      bool           // a leave waits for the messages before it
 	impostors    bool           // clients act for the ships of others
 	strangers    map[uint8]bool // ids of players without captured traffic
-	pretended    [256]time.Time // when a leave for an id came from another client
 	fromClients  int            // datagrams of clients
 	fromHosts    int
 	repeated     int      // retransmissions of clients
@@ -117,12 +112,11 @@ func (t *timeline) note(format string, args ...any) {
 }
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
-	t := &timeline{
+	return &timeline{
 		emit: emit, bodies: newBodies(catalog),
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, budget: &budget{},
 		clock: packet.Clock{Leap: longestPause},
 	}
-	return t
 }
 
 // Clients finds the clients of a host, and emits their actions as events.
@@ -141,8 +135,14 @@ func (t *timeline) Record(r *dissect.Record) {
 	host, addr := r.Ends()
 	t.host = host
 	t.now = moment{t.clock.Read(r.Datagram.Time), r.Datagram.Number, t.clock.Skipped()}
-	if r.Part == 0 {
-		t.speaks(r)
+	switch {
+	case r.Part > 0:
+	case r.Dir == dissect.ToHost:
+		t.fromClients++
+	default:
+		t.fromHosts++
+		t.silence()
+		t.lastFromHost = t.now
 	}
 	switch {
 	case r.Kind == dissect.KindMalformed:
@@ -220,29 +220,24 @@ func (t *timeline) joins(r *dissect.Record) bool {
 
 // add adds a client. Beyond the limit, it drops one that has ended.
 func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
-	i := slices.IndexFunc(t.order, func(old *Client) bool { return old.Addr == addr })
-	if i < 0 && len(t.order) >= t.budget.of(maxClients) {
-		if i = slices.IndexFunc(t.order, func(old *Client) bool { return old.gone }); i < 0 {
+	if len(t.order) >= t.budget.of(maxClients) {
+		i := slices.IndexFunc(t.order, func(old *Client) bool { return old.gone })
+		if i < 0 {
 			t.noted[result.NoteRefused]++
 			return nil
 		}
-	}
-	if i >= 0 {
 		old := t.order[i]
 		out, in := old.losses()
 		t.dropped.out, t.dropped.in = t.dropped.out+out, t.dropped.in+in
-		delete(t.clients, old.Addr)
+		if t.noted[result.LimitListed]++; t.clients[old.Addr] == old {
+			delete(t.clients, old.Addr)
+		}
 		t.order = slices.Delete(t.order, i, i+1)
 	}
 	fresh := [2]track{{begun: true}, {begun: true}}
 	c := &Client{Player: result.Player{Addr: addr, Slot: -1, First: frame}, sent: fresh, got: fresh}
 	t.clients[addr] = c
 	t.order = append(t.order, c)
-	if len(t.all) < maxClients {
-		t.all = append(t.all, c)
-	} else {
-		t.noted[result.LimitListed]++
-	}
 	return c
 }
 
@@ -275,9 +270,6 @@ func (t *timeline) end(c *Client, how Kind) {
 		return
 	}
 	c.gone, c.ended = true, t.now
-	for k := range c.sent {
-		clear(c.sent[k].of[:]) // later acknowledgements say nothing of how often the host acted on them
-	}
 	c.leave, c.quit = nil, cmp.Or(c.quit, t.now.frame)
 	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
@@ -373,7 +365,7 @@ func (t *timeline) input(e *Event) {
 		}
 	case spec.Step == decode.StepReady:
 		c.playing = c.playing || c.answered == len(rounds)
-	case c.Adopted || c.sent[1].lacking() || c.got[1].lacking():
+	case c.Adopted || c.sent[1].missing() > 0 || c.got[1].missing() > 0:
 		t.completes(c, true)
 	}
 	t.hand(c, e)
@@ -393,7 +385,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	if c.Adopted {
 		t.admit(c)
 	}
-	if h.Type == transport.Acknowledge {
+	if h.Type == transport.Acknowledge && !c.gone { // later ones say nothing of how often the host acted on a message
 		t.acknowledged(r, c)
 	}
 	if t.forced == decode.Undecided {
@@ -414,8 +406,11 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	if step := t.bodies.specOf(e).Step; step == decode.StepLoad || step == decode.StepEnter {
 		t.completes(c, step == decode.StepEnter) // the host got what it answers
 	}
-	t.emit(e)
-	if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer && !r.Late { // otherwise a later player may have the id
+	code, peer, announced := t.announced(e)
+	if announced && code != event.CodeDeletePlayer {
+		t.meet(peer)
+	}
+	if t.emit(e); announced && code == event.CodeDeletePlayer && !r.Late { // otherwise a later player may have the id
 		t.endRemoved(peer)
 	}
 }
@@ -448,17 +443,12 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 	case *transport.Goodbye:
 		t.hand(c, e)
 		t.hasLeft(m.ID)
-		if m.ID != transport.HostPeer && m.ID != c.Peer && e.Time.Sub(t.pretended[m.ID]) > reliableWait {
+		if m.ID != transport.HostPeer && m.ID != c.Peer {
 			t.endRemoved(m.ID)
 		}
 		return
 	case *transport.Boot:
-		if !c.admitted {
-			t.end(c, PutOut)
-			return
-		}
-		t.emit(e)
-		if m.ID == transport.UnassignedPeer {
+		if t.hand(c, e); !c.admitted || m.ID == transport.UnassignedPeer {
 			t.end(c, PutOut)
 		} else {
 			t.endRemoved(m.ID)
@@ -481,21 +471,13 @@ func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
 // learn stores facts about the clients from a game message of the host.
 func (t *timeline) learn(r *dissect.Record, e *Event) {
 	c := e.Client
-	switch e.Op {
-	case msg.OpSettings:
-		if m, ok := r.Message.(*msg.Settings); ok && r.Err == nil {
-			c.Slot, c.settled = int(m.Slot), t.now.frame
-		}
-	case msg.OpPlayerAnnounce:
-		if code, peer, ok := t.announced(e); ok && code != event.CodeDeletePlayer {
-			t.meet(peer)
-		}
+	if m, ok := r.Message.(*msg.Settings); ok && r.Err == nil {
+		c.Slot, c.settled = int(m.Slot), t.now.frame
 	}
 	if e.Op == msg.OpStateUpdate {
-		if id, ok := msg.UpdatedObject(e.Body); ok {
-			if s, ok := id.Slot(); ok {
-				e.Slots = 1 << s
-			}
+		id, ok := msg.UpdatedObject(e.Body)
+		if s, inRange := id.Slot(); ok && inRange {
+			e.Slots = 1 << s
 		}
 		return
 	}
@@ -538,12 +520,6 @@ func (t *timeline) seenSlots() (known uint16) {
 
 // late reports whether the capture lacks the join of a client.
 func (t *timeline) late() bool { return t.noted[result.NoteAdopted] > 0 }
-
-// placed reports whether the slots of all clients whose join is not in the
-// capture are known.
-func (t *timeline) placed() bool {
-	return !slices.ContainsFunc(t.order, func(c *Client) bool { return c.Adopted && c.admitted && c.Slot < 0 && !c.gone })
-}
 
 // partial reports whether there are or may be players without captured traffic.
 func (t *timeline) partial() bool { return t.shared || t.late() || len(t.strangers) > 0 }

@@ -47,8 +47,7 @@ func (r *receipt) after(later *receipt) bool {
 // acknowledgements. It counts the missing numbers as the pipeline's tracker
 // reports them.
 type track struct {
-	lost   int // number of numbers that have not come
-	late   int // number of numbers that came late, so the capture lacks an earlier transmission
+	lost   int // number of numbers that have not come, or that came late, so that the capture lacks an earlier transmission
 	begun  bool
 	wide   bool  // the numbers have 16 bits
 	first  int64 // first number that came, if it should have been 0
@@ -91,17 +90,13 @@ func (t *track) take(r *dissect.Record, at moment, shown int) *receipt {
 
 // count counts the numbers that are missing before a message. It reports whether
 // the capture lacks an earlier transmission of the message.
-func (t *track) count(number int64, gap int, late bool) (before bool) {
+func (t *track) count(number int64, gap int, late bool) bool {
 	if t.next == 0 && gap == 0 && number <= maxAhead && t.begun {
 		gap, t.first = int(number), number
 	}
 	t.begun = true
 	if number < t.next {
-		if before = late || 0 <= number && number < t.first; before {
-			t.late++
-			t.lost--
-		}
-		return before
+		return late || 0 <= number && number < t.first
 	}
 	if last := t.of[uint8(t.next-1)]; last != nil && last.number == t.next-1 && last.partial { //nolint:gosec // the low byte
 		t.lost++ // the capture lacks some of its fragments
@@ -144,11 +139,8 @@ func (t *track) acknowledged(ack *dissect.Record) *receipt {
 	return *at
 }
 
-// lacking reports whether the capture lacks any message.
-func (t *track) lacking() bool { return t.missing() > 0 }
-
-// missing returns how many numbers have not come, up to the highest one that
-// came or that the receiver acknowledged.
+// missing returns how many numbers have not come, or came late, up to the highest
+// one that came or that the receiver acknowledged.
 func (t *track) missing() int { return t.lost + int(max(t.proven-t.next, 0)) }
 
 // spans are the ends of the spans of numbers: up to 8 bits, up to 16 bits, and
@@ -178,17 +170,6 @@ func (t *track) counts(r *receipt) (y *ackCounts, of *measure.Trials) {
 		return y, &y.more
 	}
 	return y, &y.first
-}
-
-// takeBack does not count the acknowledgements that the sender may not have
-// received before the end.
-func (t *track) takeBack(shown int) {
-	for _, r := range t.of {
-		if r != nil && r.frame > 0 && r.acked > r.last && r.acked >= shown {
-			_, of := t.counts(r)
-			of.Of--
-		}
-	}
 }
 
 // repeated handles a retransmission.
