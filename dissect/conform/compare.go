@@ -111,6 +111,7 @@ const (
 	maxPlaces       = 3 << 17
 	maxInputs       = 1 << 13
 	maxDestinations = 2 * maxClients
+	maxExplosions   = 1 << 13
 	sourcePlaces    = 4 // a client's message takes as much memory as this number of places
 )
 
@@ -141,12 +142,13 @@ type comparer struct {
 	ended     bool                        // all messages have come
 	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 	passed    [2][]element                // buffers that lookAcross reuses
+	exploded  map[wire.ObjectID]bool      // ships of which the host said that they explode
 }
 
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
 	return &comparer{
 		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst}, changes: 1,
-		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}},
+		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, exploded: map[wire.ObjectID]bool{},
 	}
 }
 
@@ -465,7 +467,7 @@ func find[T interface{ finished() bool }](w *work, all map[uint64][]T, key uint6
 // send.
 func (c *comparer) choose(d *destination, g *got) *expect {
 	var spare *expect
-	return cmp.Or(find(d.work, d.awaited, g.key, func(x *expect) bool {
+	fitting := find(d.work, d.awaited, g.key, func(x *expect) bool {
 		switch {
 		case x.by == stockModel && c.judge == dialectModel && d.newest > x.src.index: // only the stock host sends it, and would do so at once
 			return false
@@ -474,7 +476,8 @@ func (c *comparer) choose(d *destination, g *got) *expect {
 			return false
 		}
 		return d.fits(x, g)
-	}), spare)
+	})
+	return cmp.Or(fitting, spare)
 }
 
 // fits reports whether a captured message can be a copy of an expected one,

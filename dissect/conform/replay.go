@@ -59,6 +59,7 @@ type Replay struct {
 	waiting []*Event
 	load    load         // size of the waiting events
 	told    relay.Config // rules of the game that the host has told
+	rules   struct{ settings, mission bool }
 }
 
 // New returns a new replay.
@@ -81,8 +82,10 @@ func (r *Replay) learn(rec *dissect.Record) {
 	}
 	switch m := rec.Message.(type) {
 	case *msg.Settings:
+		r.rules.settings = true
 		r.told.Mission, r.told.Collisions = string(m.Mission), m.Collisions
 	case *msg.MissionInit:
+		r.rules.mission = true
 		r.told.System, r.told.Players, r.told.TimeLimit, r.told.FragLimit = m.System, int(m.PlayerLimit), m.TimeLimit, m.FragLimit
 	}
 }
@@ -105,7 +108,7 @@ func (r *Replay) event(e *Event) {
 	}
 	r.waiting = append(r.waiting, e.keep())
 	r.load.add(len(e.Body))
-	known := r.told.Mission != "" && r.told.System > 0 && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC)
+	known := r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC)
 	full := r.load.messages >= r.t.budget.of(maxAwaiting) || r.load.bytes > r.t.budget.of(maxAwaitingBytes)
 	if !known && full {
 		r.t.noted[result.LimitRules] = len(r.waiting)
@@ -189,6 +192,11 @@ func (r *Replay) explode(e *Event) {
 	m, ok := r.t.bodies.game(e.Body).(*msg.HostEvent)
 	if !ok || m.Code != event.CodeObjectExploding {
 		return
+	}
+	if len(r.cmp.exploded) == r.t.budget.of(maxExplosions) {
+		r.t.noted[result.LimitMemory]++
+	} else {
+		r.cmp.exploded[m.Dest] = true
 	}
 	slot, ok := m.Dest.Slot()
 	for _, p := range r.players {

@@ -76,9 +76,8 @@ func (c *comparer) actsAgain(d *destination, g *got) bool {
 }
 
 // absent reports whether a ship may not have been in the game when the host told
-// a newcomer of the ships. Its creation may have come later, others hear that a
-// ship was destroyed together with later messages, and the order of a leave and
-// the newcomer's message is unknown.
+// a newcomer of the ships. Its creation may have come later, it may have exploded
+// before, and the order of a leave and the newcomer's message is unknown.
 func (c *comparer) absent(x *expect) bool {
 	if x.copied() || !creates(c.specOf(x)) {
 		return false
@@ -90,7 +89,7 @@ func (c *comparer) absent(x *expect) bool {
 	told := max(x.src.Frame, x.to.settled)
 	slot, known := ship.Slot()
 	own := c.inputs.find(x.key)
-	return own != nil && own.uncertain() || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
+	return own != nil && own.uncertain() || c.exploded[ship] || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.Frame <= told
 	})
 }

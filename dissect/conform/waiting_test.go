@@ -3,7 +3,9 @@ package conform
 import (
 	"testing"
 
+	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -47,6 +49,22 @@ func TestEarly(t *testing.T) {
 		d.gots = append(d.gots, &got{Event: &Event{Client: d.client, Type: transport.Standard, Op: msg.OpTorpedoFire, Body: []byte{byte(msg.OpTorpedoFire)}, Number: 7, Reliable: true}})
 		if n := r.cmp.resolve(d, 0, 1); n != 1 || (r.rep.Found > 0) != ended {
 			t.Errorf("at the end %v: %d judged, %d differences", ended, n, r.rep.Found)
+		}
+	}
+}
+
+// A host needn't tell a newcomer of a ship that has exploded: the order of the explosion and the join is unknown.
+func TestExploded(t *testing.T) {
+	r := New(Config{})
+	r.begin()
+	ship, other, c := wire.FirstObject(1), wire.FirstObject(2), &Client{}
+	explosion := r.t.bodies.write(msg.OpHostEvent, &msg.HostEvent{Event: event.Event{Class: event.ClassExploding, Code: event.CodeObjectExploding, Dest: ship}})
+	r.output(&Event{Kind: Output, Client: c, Type: transport.Standard, Op: msg.OpHostEvent, Body: explosion, Number: 1})
+	for id, want := range map[wire.ObjectID]bool{ship: true, other: false} {
+		body := r.t.bodies.write(msg.OpObjectCreate, &msg.ObjectCreate{Slot: 1, Object: msg.Object{Class: msg.ClassShip, ID: id, Species: 1}})
+		x := &expect{to: c, src: &source{Event: Event{Client: c, Op: msg.OpClientReady}}, typ: transport.Standard, op: msg.OpObjectCreate, body: body}
+		if got := r.cmp.absent(x); got != want {
+			t.Errorf("object %v may be absent: %v, want %v", id, got, want)
 		}
 	}
 }
