@@ -97,6 +97,7 @@ func classOf(typ transport.Type) int {
 // A got is a message that the captured host sent.
 type got struct {
 	*Event
+	own     *source // the latest client message with the same bytes when it came
 	key     uint64
 	subject uint64
 	done    bool
@@ -142,13 +143,13 @@ type comparer struct {
 	ended     bool                        // all messages have come
 	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 	passed    [2][]element                // buffers that lookAcross reuses
-	exploded  map[wire.ObjectID]bool      // ships of which the host said that they explode
+	exploded  map[wire.ObjectID]spot      // where the host first said that a ship explodes
 }
 
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
 	return &comparer{
 		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst}, changes: 1,
-		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, exploded: map[wire.ObjectID]bool{},
+		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, exploded: map[wire.ObjectID]spot{},
 	}
 }
 
@@ -241,7 +242,7 @@ func (c *comparer) own(g *got) *source {
 			}
 		}
 	}
-	return c.inputs.find(g.key)
+	return cmp.Or(g.own, c.inputs.find(g.key))
 }
 
 // normal appends the body in the form for comparison: without values that
@@ -435,7 +436,7 @@ func (c *comparer) output(e *Event) {
 		c.surplus(d, g) // it has no cause
 		return
 	}
-	g.Event = e.keep()
+	g.Event, g.own = e.keep(), c.inputs.find(g.key)
 	d.gots = append(d.gots, g)
 	d.causeless[g.key] = append(d.causeless[g.key], g)
 	c.load.add(len(g.Body))

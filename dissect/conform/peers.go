@@ -89,7 +89,7 @@ func (c *comparer) together(d, o *destination) (at align.Pair, certain bool) {
 		}
 		i, inD := d.lastOf(e)
 		j, inO := o.lastOf(e)
-		if inD && inO && !d.later(i, o.line[1][j].frame) && !o.later(j, d.line[1][i].frame) {
+		if inD && inO && !d.later(i, int(o.line[1][j].frame)) && !o.later(j, int(d.line[1][i].frame)) {
 			return align.Pair{X: i, Y: j}, true
 		}
 	}
@@ -122,9 +122,9 @@ func (d *destination) lastOf(s *source) (i int, ok bool) {
 
 // later reports whether the host made a message after a frame, since an earlier
 // one has a later cause.
-func (d *destination) later(i int, frame int32) bool {
+func (d *destination) later(i, frame int) bool {
 	l := d.line[1]
-	return d.work.seek(i-1, -1, len(l), func(k int) bool { return l[k].src != nil && l[k].src.Frame > int(frame) }) >= 0
+	return d.work.seek(i-1, -1, len(l), func(k int) bool { return l[k].src != nil && l[k].src.Frame > frame }) >= 0
 }
 
 // lastBefore returns the last place of a message to a client that was recorded

@@ -193,10 +193,10 @@ func (r *Replay) explode(e *Event) {
 	if !ok || m.Code != event.CodeObjectExploding {
 		return
 	}
-	if len(r.cmp.exploded) == r.t.budget.of(maxExplosions) {
+	if _, known := r.cmp.exploded[m.Dest]; len(r.cmp.exploded) >= r.t.budget.of(maxExplosions) {
 		r.t.noted[result.LimitMemory]++
-	} else {
-		r.cmp.exploded[m.Dest] = true
+	} else if !known {
+		r.cmp.exploded[m.Dest] = spot{to: r.cmp.dest(e.Client), class: 1, number: e.Number}
 	}
 	slot, ok := m.Dest.Slot()
 	for _, p := range r.players {

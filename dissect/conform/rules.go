@@ -87,9 +87,10 @@ func (c *comparer) absent(x *expect) bool {
 		return false
 	}
 	told := max(x.src.Frame, x.to.settled)
+	end, exploded := c.exploded[ship]
 	slot, known := ship.Slot()
 	own := c.inputs.find(x.key)
-	return own != nil && own.uncertain() || c.exploded[ship] || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
+	return own != nil && own.uncertain() || exploded && !end.to.later(atNumber(end.to.line[1], end.number), told) || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.Frame <= told
 	})
 }
