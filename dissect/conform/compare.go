@@ -170,8 +170,7 @@ type destination struct {
 	left      [2]map[int64]*got    // numbered messages without a cause, while they are judged
 	work      *work
 	onArrival bool // the host acts on messages as they arrive
-	views     map[*destination]*view
-	judged    map[int32]bool // places of messages that another client certainly did not receive, and for which the host is blamed already
+	views     map[*destination][]int32
 }
 
 func (c *comparer) dest(client *Client) *destination {

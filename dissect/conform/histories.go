@@ -278,8 +278,8 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 	}
 	class := classOf(g.Type)
 	l := d.line[class]
-	least, most, shared := c.across(d, class, g.Number)
-	own, few := cmp.Or(shared, c.own(g)), c.sentToFew(d, class, g.Number)
+	others := c.across(d, class, g.Number)
+	own, few := cmp.Or(others.cause, c.own(g)), others.few(d)
 	_, creates := createdBy(c.t.bodies.game(g.Body))
 	switch {
 	case !c.ended && g.Number >= 0:
@@ -292,14 +292,14 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 		return whyDialect
 	case own != nil && c.returned(d, g), few:
 		return ""
-	case c.actsOnArrival() && (g.Type == transport.Connect || own != nil && own.receipt != nil && own.receipt.twice || c.actsAgain(d, g) || most >= 0 && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
+	case c.actsOnArrival() && (g.Type == transport.Connect || own != nil && own.receipt != nil && own.receipt.twice || c.actsAgain(d, g) || others.there && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
 		return whyDoubled
 	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed
 	case g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
 		return whyAgain
-	case g.open && least != noCounterpart, creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
+	case g.open && !others.here, creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
 		return whyInput
 	}
 	return ""
@@ -470,7 +470,7 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 		case g.done || x.key == g.key && !x.replica || g.Type != x.typ || g.Op != x.op || g.Reliable != x.reliable && x.copied():
 		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi):
 		case c.related(x, g):
-			if _, most, _ := c.across(d, class, g.Number); most < 0 || !c.actsOnArrival() {
+			if !c.actsOnArrival() || !c.across(d, class, g.Number).there {
 				return g
 			}
 		}

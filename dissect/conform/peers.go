@@ -29,14 +29,9 @@ const (
 // another one with the same bytes that may be meant instead.
 const maxNear = 16
 
-// A view has what another client received of the messages to a client.
-type view struct {
-	counterparts []int32            // indexed by place
-	none         map[uint64][]int32 // by key: places of the messages that the other client certainly did not receive
-}
-
-// view returns what another client received of the messages to a client.
-func (c *comparer) view(d, o *destination) *view {
+// view returns what another client has as counterparts of the messages to a
+// client, by place.
+func (c *comparer) view(d, o *destination) []int32 {
 	if d.views[o] == nil {
 		c.lookAcross(d, o)
 	}
@@ -46,11 +41,11 @@ func (c *comparer) view(d, o *destination) *view {
 // lookAcross determines what two clients received of the messages to each
 // other.
 func (c *comparer) lookAcross(d, o *destination) {
-	both := &views{}
+	var both views
 	for k, to := range [...]*destination{d, o} {
-		both[k] = &view{counterparts: slices.Repeat([]int32{unknownCounterpart}, len(to.line[1])), none: map[uint64][]int32{}}
+		both[k] = slices.Repeat([]int32{unknownCounterpart}, len(to.line[1]))
 		if to.views == nil {
-			to.views = map[*destination]*view{}
+			to.views = map[*destination][]int32{}
 		}
 	}
 	d.views[o], o.views[d] = both[0], both[1]
@@ -219,10 +214,10 @@ func (d *destination) leftOver() [2]map[int64]*got {
 }
 
 // views are two clients' views of each other.
-type views [2]*view
+type views [2][]int32
 
 func (v *views) pair(x, y *element) {
-	v[0].counterparts[x.at], v[1].counterparts[y.at] = int32(y.at), int32(x.at) //nolint:gosec // places in a line, which is bounded
+	v[0][x.at], v[1][y.at] = int32(y.at), int32(x.at) //nolint:gosec // places in a line, which is bounded
 }
 
 // same pairs the messages of two lists, and reports whether all that need a
@@ -253,15 +248,12 @@ func (v *views) take(a *alignment) {
 	for k, list := range [...][]element{a.xs, a.ys} {
 		other := [...][]element{a.ys, a.xs}[k]
 		for _, e := range list {
-			counterpart := unknownCounterpart
-			switch {
-			case e.pair >= 0:
-				counterpart = int32(other[e.pair].at) //nolint:gosec // a place in a line
-			case !e.free:
-				counterpart = noCounterpart
-				v[k].none[e.key] = append(v[k].none[e.key], int32(e.at)) //nolint:gosec // a place in a line
+			v[k][e.at] = unknownCounterpart
+			if e.pair >= 0 {
+				v[k][e.at] = int32(other[e.pair].at) //nolint:gosec // a place in a line
+			} else if !e.free {
+				v[k][e.at] = noCounterpart
 			}
-			v[k].counterparts[e.at] = counterpart
 		}
 	}
 }
@@ -280,70 +272,55 @@ func mostly(g *align.Grid) bool {
 	return 5*wild > len(g.X)+len(g.Y)
 }
 
-// across returns what the other clients have as counterparts of a message: the
-// lowest and the highest place. It also returns the client's message of which
-// one of the counterparts is a copy, or nil if none is known.
-func (c *comparer) across(d *destination, class int, number int64) (least, most int32, cause *source) {
-	least, most = unknownCounterpart, unknownCounterpart
-	i, ok := d.line[1].index(number)
-	if !ok || class == 0 || !c.ended {
-		return least, most, nil
-	}
-	for _, o := range c.order {
-		if o == d {
-			continue
-		}
-		k := c.view(d, o).counterparts[i]
-		if least, most = min(least, k), max(most, k); k >= 0 && o.line[1][k].copied {
-			cause = cmp.Or(cause, o.line[1][k].src)
-		}
-	}
-	return least, most, cause
+// others are the other clients' counterparts of a message.
+type others struct {
+	lack  []*destination // clients that certainly lack it, or a message near it with the same bytes
+	at    []int          // places of these messages
+	here  bool           // a client certainly lacks it
+	there bool           // another client has it
+	have  int            // number of clients that have it, and lack none near it
+	cause *source        // the client's message of which one of the counterparts is a copy, nil if none is known
 }
 
-// sentToFew reports whether at least as many clients certainly lack a message
-// as have it, although a client's message would have reached them all.
-func (c *comparer) sentToFew(d *destination, class int, number int64) bool {
-	i, ok := d.line[1].index(number)
-	if !ok || class == 0 || !c.ended {
+// few reports whether at least as many clients certainly lack a message as have
+// it, although a client's message would have reached them all. The messages
+// then count as judged.
+func (all *others) few(d *destination) bool {
+	if len(all.lack) < all.have {
 		return false
 	}
-	lack, have := c.without(d, i)
-	return len(lack) >= have
+	for _, k := range all.at {
+		d.line[1][k].judged = true
+	}
+	return true
 }
 
-// without returns the clients that certainly lack a message, or a message near
-// it with the same bytes, and the number of clients that have it. If at least
-// as many lack it as have it, the messages count as judged.
-func (c *comparer) without(d *destination, i int) (lack []*destination, have int) {
-	var places []int32
-	have = 1
+// across returns what the other clients have as counterparts of a message.
+func (c *comparer) across(d *destination, class int, number int64) (all others) {
+	all.have = 1
+	l := d.line[1]
+	i, ok := l.index(number)
+	if !ok || class == 0 || !c.ended {
+		return all
+	}
 	for _, o := range c.order {
 		if o == d {
 			continue
 		}
 		v := c.view(d, o)
-		list := v.none[d.line[1][i].key]
-		k := slices.IndexFunc(list, func(k int32) bool {
-			near := int(k) - i
-			return v.counterparts[k] == noCounterpart && !d.judged[k] && near >= -maxNear && near <= maxNear
-		})
-		switch {
+		if all.here = all.here || v[i] == noCounterpart; v[i] >= 0 && o.line[1][v[i]].copied {
+			all.cause = cmp.Or(all.cause, o.line[1][v[i]].src)
+		}
+		all.there = all.there || v[i] >= 0
+		lacks := func(k int) bool { return v[k] == noCounterpart && l[k].key == l[i].key && !l[k].judged }
+		switch k := d.work.seek(max(0, i-maxNear), 1, min(i+maxNear+1, len(l)), lacks); {
 		case k >= 0:
-			lack, places = append(lack, o), append(places, list[k])
-		case v.counterparts[i] >= 0:
-			have++
+			all.lack, all.at = append(all.lack, o), append(all.at, k)
+		case v[i] >= 0:
+			all.have++
 		}
 	}
-	if len(lack) >= have {
-		if d.judged == nil {
-			d.judged = map[int32]bool{}
-		}
-		for _, k := range places {
-			d.judged[k] = true
-		}
-	}
-	return lack, have
+	return all
 }
 
 // uneven judges the copies that some players received and others certainly did
@@ -353,18 +330,19 @@ func (c *comparer) uneven() {
 	for _, d := range c.order {
 		for i := range d.line[1] {
 			p := &d.line[1][i]
-			if p.copyOf == nil || d.judged[int32(i)] { //nolint:gosec // a place in a line
+			if p.copyOf == nil || p.judged {
 				continue
 			}
-			if least, _, _ := c.across(d, 1, p.number); least != noCounterpart {
+			all := c.across(d, 1, p.number)
+			if !all.here {
 				continue
 			}
-			lack, have := c.without(d, i)
 			told := func(o *destination) bool { return c.blamed[blame{o.client.Addr, p.copyOf.Frame, p.op}] }
-			lack = slices.DeleteFunc(lack, told)
+			all.few(d)
+			all.lack = slices.DeleteFunc(all.lack, told)
 			switch {
-			case len(lack) < have:
-				for _, o := range lack {
+			case len(all.lack) < all.have:
+				for _, o := range all.lack {
 					c.differ(result.Difference{
 						Kind: "missing", Frame: p.copyOf.Frame, Opcode: p.op, Type: transport.Standard, To: o.client.Addr,
 						Detail: "no copy of the message of " + p.copyOf.Client.String() + " in this frame where others received theirs", What: "passed on",
@@ -385,7 +363,7 @@ func (c *comparer) uneven() {
 func (c *comparer) lacking(d *destination, x *expect) bool {
 	return x.copied() && classOf(x.typ) == 1 && c.ended && slices.ContainsFunc(x.src.spots, func(p spot) bool {
 		i, ok := p.to.line[1].index(p.number)
-		return ok && p.class == 1 && p.to != d && c.view(p.to, d).counterparts[i] == noCounterpart
+		return ok && p.class == 1 && p.to != d && c.view(p.to, d)[i] == noCounterpart
 	})
 }
 

@@ -24,6 +24,7 @@ type place struct {
 	op        decode.Opcode
 	copied    bool // it is a copy of its cause
 	torn      bool // another message also has the number
+	judged    bool // another client certainly lacks it, and the host is blamed for that already
 	ambiguous bool // it may be another message with the same bytes, since one is missing or left over
 }
 
