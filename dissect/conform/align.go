@@ -36,66 +36,39 @@ const (
 // A stray is a captured message to a client for which no cause was found.
 type stray struct {
 	got    *got
-	at     int // index in the messages to the client
 	free   bool
 	author *Client            // nil if unknown
 	causes func(*Client) bool // reports whether it may come from a client
 }
 
-// An own has what aligning one author's messages with their copies needs.
-type own struct {
-	at   []int // places of the copies
-	last int64 // number of the last message
-	odd  bool  // some messages are out of order or left over
-}
-
-// align aligns the copies to a client with the messages of their authors.
+// align aligns the copies to a client with the messages of their authors, where
+// messages of an author are left over on either side, or out of order.
 func (c *comparer) align(d *destination) {
-	authors := authors{}
-	wants := map[*source]*expect{}
+	wants, strays := map[*source]*expect{}, map[int]*stray{} // strays by their places
+	odd, next := map[*Client]bool{}, map[*Client]int64{}
 	for _, x := range d.expects {
 		if x.copied() && x.src != x.src.Client.entry && x.reliable && x.src.Number >= 0 && x.by&c.judge != 0 {
-			wants[x.src] = x
-			authors.of(x.src.Client).odd = true
+			wants[x.src], odd[x.src.Client] = x, true
 		}
 	}
-	strays := c.strays(d, authors)
-	for _, a := range c.t.order {
-		if by := authors[a]; by != nil && by.odd && len(a.said) > 0 {
-			c.work.spend(len(strays) + len(a.said) + len(by.at))
-			c.alignWith(d, a, c.spoken(d, a, wants), c.copies(d, a, by.at, strays))
-		}
-	}
-}
-
-// authors has the data for aligning each client's messages.
-type authors map[*Client]*own
-
-func (all authors) of(a *Client) *own {
-	if all[a] == nil {
-		all[a] = &own{last: -1}
-	}
-	return all[a]
-}
-
-// strays returns the messages to a client without a cause, and finds the places
-// of the copies of each author's messages.
-func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
 	gots := d.leftOver()[1]
 	for i, p := range d.line[1] {
 		switch g := gots[p.number]; {
 		case p.copied && p.src.Number >= 0:
-			a := authors.of(p.src.Client)
-			a.odd = a.odd || p.src.Number <= a.last
-			a.at, a.last = append(a.at, i), p.src.Number
+			a := p.src.Client
+			odd[a] = odd[a] || p.src.Number < next[a]
+			next[a] = p.src.Number + 1
 		case p.src == nil && g != nil && !c.created(d, g):
-			s := stray{got: g, at: i, free: c.hostMade(d, g) != "", author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
-			if strays = append(strays, s); !s.free && s.author != nil {
-				authors.of(s.author).odd = true
-			}
+			s := &stray{g, c.hostMade(d, g) != "", c.t.authorOf(g.Event), c.t.causes(g.Event)}
+			strays[i], odd[s.author] = s, odd[s.author] || !s.free
 		}
 	}
-	return strays
+	for _, a := range c.t.order {
+		if odd[a] && len(a.said) > 0 {
+			c.work.spend(len(d.line[1]) + len(a.said))
+			c.alignWith(d, a, c.spoken(d, a, wants), c.copies(d, a, strays))
+		}
+	}
 }
 
 // spoken returns the messages of a client that should have copies.
@@ -119,19 +92,14 @@ func (c *comparer) spoken(d *destination, author *Client, wants map[*source]*exp
 
 // copies returns the messages to a client that can be copies of an author's
 // messages.
-func (c *comparer) copies(d *destination, author *Client, places []int, strays []stray) (list []element) {
-	l := d.line[1]
-	for _, i := range places {
-		if p := &l[i]; p.copied && p.src.Client == author {
+func (c *comparer) copies(d *destination, author *Client, strays map[int]*stray) (list []element) {
+	for i, p := range d.line[1] {
+		if s := strays[i]; p.copied && p.src.Client == author && p.src.Number >= 0 {
 			list = append(list, element{src: p.src, at: i, number: p.number, key: p.key, pair: -1, free: p.src.uncertain()})
+		} else if s != nil && p.src == nil && s.causes(author) {
+			list = append(list, element{g: s.got, at: i, number: s.got.Number, key: s.got.key, pair: -1, free: s.free || s.author != author})
 		}
 	}
-	for _, s := range strays {
-		if l[s.at].src == nil && s.causes(author) {
-			list = append(list, element{g: s.got, at: s.at, number: s.got.Number, key: s.got.key, pair: -1, free: s.free || s.author != author})
-		}
-	}
-	slices.SortFunc(list, func(a, b element) int { return a.at - b.at })
 	return list
 }
 

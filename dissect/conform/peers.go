@@ -262,11 +262,9 @@ func (v *views) take(a *alignment) {
 // the rest can be paired in many ways.
 func mostly(g *align.Grid) bool {
 	wild := 0
-	for _, list := range [...][]align.Element{g.X, g.Y} {
-		for i := range list {
-			if list[i].Wild {
-				wild++
-			}
+	for _, e := range slices.Concat(g.X, g.Y) {
+		if e.Wild {
+			wild++
 		}
 	}
 	return 5*wild > len(g.X)+len(g.Y)
