@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/conform/internal/align"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -142,7 +143,7 @@ type comparer struct {
 	blamed    map[blame]bool              // messages that a reported difference is about
 	ended     bool                        // all messages have come
 	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
-	passed    [2][]element                // buffers that lookAcross reuses
+	passed    [2][]align.Element          // buffers that lookAcross reuses
 	exploded  map[wire.ObjectID]spot      // where the host first said that a ship explodes
 }
 

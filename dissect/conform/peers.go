@@ -54,22 +54,18 @@ func (c *comparer) lookAcross(d, o *destination) {
 	}
 	from, begins := c.together(d, o)
 	xs, ys := c.passedOn(c.passed[0][:0], d, o, from.X), c.passedOn(c.passed[1][:0], o, d, from.Y)
-	c.passed = [2][]element{xs, ys}
+	c.passed = [2][]align.Element{xs, ys}
 	c.work.spend(len(xs) + len(ys))
 	unique := uniqueIn(xs, ys)
-	kept := pairs(xs, ys, func(e *element) (uint64, bool) { return e.key, !e.free && unique(e.key) })
+	kept := pairs(xs, ys, func(_ int, e *align.Element) (uint64, bool) { return e.Key, !e.Free && unique(e.Key) })
 	for _, a := range kept {
 		both.pair(&xs[a.X], &ys[a.Y])
 	}
-	l, m := d.line[1], o.line[1]
 	c.alignAll(&rows{
 		xs: xs, ys: ys, unique: unique, kept: kept,
-		number: [2]func(int) int64{func(i int) int64 { return l[i].number }, func(i int) int64 { return m[i].number }},
-		first:  from,
-		size:   align.Pair{X: len(l), Y: len(m)},
 		open:   [2]bool{!begins, true},
 		ties:   16, // with unique keys, which are farther apart
-		differ: func(xs, ys []element) bool { return !both.same(xs, ys) },
+		differ: func(xs, ys []align.Element) bool { return !both.same(xs, ys) },
 		take:   both.take,
 	})
 }
@@ -135,22 +131,24 @@ func (d *destination) lastBefore(frame int) int {
 
 // passedOn appends the numbered messages to a client. Messages that the other
 // client may lack are free.
-func (c *comparer) passedOn(list []element, d, o *destination, from int) []element {
-	left := d.leftOver()[1]
-	list = slices.Grow(list, len(d.line[1]))
-	for i := from + 1; i < len(d.line[1]); i++ {
-		p := &d.line[1][i]
-		relay := c.t.relayOf(transport.Standard, p.op)
-		e := element{at: i, number: p.number, key: p.key, pair: -1, src: p.src, g: left[p.number]}
+func (c *comparer) passedOn(list []align.Element, d, o *destination, from int) []align.Element {
+	l, left := d.line[1], d.leftOver()[1]
+	for i := from + 1; i < len(l); i++ {
+		p := &l[i]
+		if i > 0 {
+			list = lacking(list, l[i-1].number, p.number)
+		}
+		relay, g := c.t.relayOf(transport.Standard, p.op), left[p.number]
+		e := align.Element{Index: i, Key: p.key, Pair: -1}
 		switch {
-		case p.torn || c.actsOnArrival() && c.doubtful(d.line[1], i): // it may have another number
-			e.wild, e.free = true, true
+		case p.torn || c.actsOnArrival() && c.doubtful(l, i): // it may have another number
+			e.Wild, e.Free = true, true
 		case relay != decode.RelayForward && relay != decode.RelayEcho:
-			e.free = true
+			e.Free = true
 		case slices.Contains(c.saidBy(p.key), o.client.Addr): // the player may have said it as another Client, before it came back
-			e.free = true
+			e.Free = true
 		case p.copyOf == nil:
-			e.free = e.g == nil || c.mayCome(e.g, o.client)
+			e.Free = g == nil || c.mayCome(g, o.client)
 		}
 		list = append(list, e)
 	}
@@ -216,22 +214,22 @@ func (d *destination) leftOver() [2]map[int64]*got {
 // views are two clients' views of each other.
 type views [2][]int32
 
-func (v *views) pair(x, y *element) {
-	v[0][x.at], v[1][y.at] = int32(y.at), int32(x.at) //nolint:gosec // places in a line, which is bounded
+func (v *views) pair(x, y *align.Element) {
+	v[0][x.Index], v[1][y.Index] = int32(y.Index), int32(x.Index) //nolint:gosec // places in a line, which is bounded
 }
 
 // same pairs the messages of two lists, and reports whether all that need a
 // counterpart have one.
-func (v *views) same(xs, ys []element) bool {
+func (v *views) same(xs, ys []align.Element) bool {
 	i, j := 0, 0
 	for i < len(xs) || j < len(ys) {
 		switch {
-		case i < len(xs) && j < len(ys) && xs[i].key == ys[j].key:
+		case i < len(xs) && j < len(ys) && xs[i].Key == ys[j].Key && xs[i].Key > 0:
 			v.pair(&xs[i], &ys[j])
 			i, j = i+1, j+1
-		case i < len(xs) && xs[i].free:
+		case i < len(xs) && xs[i].Free:
 			i++
-		case j < len(ys) && ys[j].free:
+		case j < len(ys) && ys[j].Free:
 			j++
 		default:
 			return false
@@ -242,17 +240,20 @@ func (v *views) same(xs, ys []element) bool {
 
 // take stores what a part of the lines has in common.
 func (v *views) take(a *alignment) {
-	if !a.known || mostly(a.grid) {
+	if !a.known || mostly(&a.grid) {
 		return
 	}
-	for k, list := range [...][]element{a.xs, a.ys} {
-		other := [...][]element{a.ys, a.xs}[k]
+	for k, list := range [...][]align.Element{a.grid.X, a.grid.Y} {
+		other := [...][]align.Element{a.grid.Y, a.grid.X}[k]
 		for _, e := range list {
-			v[k][e.at] = unknownCounterpart
-			if e.pair >= 0 {
-				v[k][e.at] = int32(other[e.pair].at) //nolint:gosec // a place in a line
-			} else if !e.free {
-				v[k][e.at] = noCounterpart
+			switch {
+			case e.Key == 0: // not a message
+			case e.Pair >= 0 && !e.Wild:
+				v[k][e.Index] = int32(other[e.Pair].Index) //nolint:gosec // a place in a line
+			case e.Free:
+				v[k][e.Index] = unknownCounterpart
+			default:
+				v[k][e.Index] = noCounterpart
 			}
 		}
 	}
