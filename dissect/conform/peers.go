@@ -329,13 +329,11 @@ func (c *comparer) uneven() {
 	for _, d := range c.order {
 		for i := range d.line[1] {
 			p := &d.line[1][i]
-			if p.copyOf == nil || p.judged {
+			lacks := func(o *destination) bool { return o != d && c.view(d, o)[i] == noCounterpart }
+			if p.copyOf == nil || p.judged || !slices.ContainsFunc(c.order, lacks) {
 				continue
 			}
 			all := c.across(d, 1, p.number)
-			if !all.here {
-				continue
-			}
 			told := func(o *destination) bool { return c.blamed[blame{o.client.Addr, p.copyOf.Frame, p.op}] }
 			all.few(d)
 			all.lack = slices.DeleteFunc(all.lack, told)
