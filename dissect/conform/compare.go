@@ -82,9 +82,13 @@ func (x *expect) refused() *decode.Rule {
 	return x.rule
 }
 
-// keys returns the keys of the captured messages that it can be.
-func (x *expect) keys() []uint64 {
-	return slices.Compact([]uint64{x.key, cmp.Or(x.changed, x.key)})
+// keys returns the keys of the captured messages that it can be. The second is
+// 0 if there is only one.
+func (x *expect) keys() [2]uint64 {
+	if x.changed == x.key {
+		return [...]uint64{x.key, 0}
+	}
+	return [...]uint64{x.key, x.changed}
 }
 
 // classOf returns the sequence space of a message's number.
@@ -129,6 +133,7 @@ type comparer struct {
 	order     []*destination
 	src       *source // the current input, nil before the first
 	buf       []byte
+	got       got       // message being handled
 	step      []*expect // expected messages because of the current input
 	load      load      // all messages that wait
 	room      int       // when more messages wait, finished ones are dropped
@@ -424,7 +429,8 @@ func (g *got) place() place {
 func (c *comparer) output(e *Event) {
 	d := c.dest(e.Client)
 	c.rep.Row(e.Type, e.Op).Emitted++
-	g := &got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
+	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
+	g := &c.got
 	c.sums.told(c, d, g)
 	c.work.allowed += stepsEach
 	c.place(d, g)
@@ -436,7 +442,7 @@ func (c *comparer) output(e *Event) {
 		c.surplus(d, g) // it has no cause
 		return
 	}
-	g.Event, g.own = e.keep(), c.inputs.find(g.key)
+	g = &got{Event: e.keep(), key: g.key, own: c.inputs.find(g.key)}
 	d.gots = append(d.gots, g)
 	d.causeless[g.key] = append(d.causeless[g.key], g)
 	c.load.add(len(g.Body))
@@ -621,7 +627,9 @@ func (d *destination) tidy(l *load) {
 // wait adds an expected message to those that are found by their keys.
 func (d *destination) wait(x *expect) {
 	for _, key := range x.keys() {
-		d.awaited[key] = append(d.awaited[key], x)
+		if key > 0 {
+			d.awaited[key] = append(d.awaited[key], x)
+		}
 	}
 }
 

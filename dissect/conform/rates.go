@@ -46,30 +46,33 @@ type tally struct {
 type rates struct {
 	by     map[group]*tally
 	order  []*tally
-	kept   load // the messages that wait for a verdict
-	more   int  // number of messages beyond the limits
-	merged int  // number of messages counted in groups of other clients
+	of     [256]int // expected unreliable messages by opcode
+	kept   load     // the messages that wait for a verdict
+	more   int      // number of messages beyond the limits
+	merged int      // number of messages counted in groups of other clients
 	lossy  bool
 	line   []measure.Loss // losses on the line to each client
 }
 
 // tally returns the tally of a group. Those beyond the limit have it in common.
 func (r *rates) tally(g group) *tally {
-	if r.by[g] == nil && len(r.order) >= maxGroups {
+	t := r.by[g]
+	if t == nil && len(r.order) >= maxGroups {
 		r.merged++
 		g.from, g.to = nil, nil
+		t = r.by[g]
 	}
-	if r.by[g] == nil {
-		r.by[g] = &tally{group: g}
-		r.order = append(r.order, r.by[g])
+	if t == nil {
+		t = &tally{group: g}
+		r.by[g], r.order = t, append(r.order, t)
 	}
-	return r.by[g]
+	return t
 }
 
 // expected counts an expected unreliable message.
 func (r *rates) expected(x *expect) {
 	r.tally(group{x.src.Client, x.to, x.op}).all++
-	r.tally(group{op: x.op}).all++
+	r.of[x.op]++
 }
 
 const whyUnreliable = "it is unreliable, and the line loses about as many"
@@ -139,8 +142,8 @@ func (c *comparer) settleRates() {
 		row := c.rep.Row(transport.Standard, t.op)
 		t.unseen.judge(row.Matched+row.Explained > 0 || likely(t.unseen.n, t.unseen.n, part))
 		t.lost.judge(likely(t.lost.n, t.all, part))
-		lacking := r.lossy || c.t.repeated > 0 || t.all > 0 // otherwise the capture lacks no message with the opcode
-		t.extra.judge(lacking && likely(t.extra.n, t.all+t.extra.n, part))
+		lacking := r.lossy || c.t.repeated > 0 || r.of[t.op] > 0 // otherwise the capture lacks no message with the opcode
+		t.extra.judge(lacking && likely(t.extra.n, r.of[t.op]+t.extra.n, part))
 	}
 }
 
