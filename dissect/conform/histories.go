@@ -17,7 +17,7 @@ import (
 // what it received before and after. If the capture has all of these numbers,
 // the message was never sent.
 
-// Reasons due to the network or the recording.
+// Reasons due to the network or the recording, and to what hosts decide.
 const (
 	whyEarly    = "too many messages waited for their counterparts, so that it is not judged"
 	whyOnlyHost = "the capture holds no message of a client"
@@ -38,6 +38,10 @@ const (
 	whyLeave    = "hosts tell of a leave in different ways"
 	whyLate     = "the capture starts late"
 	whySearch   = "too many messages may explain it: it is not judged"
+
+	whySimulated = "the host's own simulation decides"
+	whyKick      = "the host decides about kicks"
+	whyUnseen    = "it comes from a player without captured traffic"
 )
 
 // resolve judges the first messages to a client that did not come, and the
@@ -89,13 +93,11 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	}
 	if rule := c.refusal(x); rule != nil {
 		c.deviates(x, rule)
-		return
-	}
-	if !x.reliable {
+	} else if x.reliable {
+		c.missing(x)
+	} else {
 		c.doubtMissing(&c.rates.tally(group{x.src.Client, x.to, x.op}).lost, x, whyUnreliable)
-		return
 	}
-	c.missing(x)
 }
 
 // excused returns the reason why the host is not blamed for a missing message,

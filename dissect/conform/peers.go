@@ -337,19 +337,16 @@ func (c *comparer) uneven() {
 			told := func(o *destination) bool { return c.blamed[blame{o.client.Addr, p.copyOf.Frame, p.op}] }
 			all.few(d)
 			all.lack = slices.DeleteFunc(all.lack, told)
+			differ := func(kind string, frame int, to *destination, detail, what string) {
+				c.differ(result.Difference{Kind: kind, Frame: frame, Opcode: p.op, Type: transport.Standard, To: to.client.Addr, Detail: detail, What: what}, nil, nil)
+			}
 			switch {
 			case len(all.lack) < all.have:
 				for _, o := range all.lack {
-					c.differ(result.Difference{
-						Kind: "missing", Frame: p.copyOf.Frame, Opcode: p.op, Type: transport.Standard, To: o.client.Addr,
-						Detail: "no copy of the message of " + p.copyOf.Client.String() + " in this frame where others received theirs", What: "passed on",
-					}, nil, nil)
+					differ("missing", p.copyOf.Frame, o, "no copy of the message of "+p.copyOf.Client.String()+" in this frame where others received theirs", "passed on")
 				}
 			case !told(d) && !c.blamed[blame{d.client.Addr, int(p.frame), p.op}]:
-				c.differ(result.Difference{
-					Kind: "extra", Frame: int(p.frame), Opcode: p.op, Type: transport.Standard, To: d.client.Addr,
-					Detail: "other players received no copy at that place", What: "sent otherwise than to others",
-				}, nil, nil)
+				differ("extra", int(p.frame), d, "other players received no copy at that place", "sent otherwise than to others")
 			}
 		}
 	}

@@ -150,7 +150,9 @@ func (r *Replay) choose() (judge model, both bool) {
 func (r *Replay) play(e *Event) {
 	c := e.Client
 	if e.Kind == Output {
-		r.output(e)
+		r.scores(e)
+		r.explode(e)
+		r.cmp.output(e)
 		return
 	}
 	joined := e.Kind == Joined && !c.Adopted
@@ -174,13 +176,6 @@ func (r *Replay) play(e *Event) {
 		r.cmp.inputs.add(r.cmp.key(e.Type, e.Reliable, e.Priority, e.Body), r.cmp.src, r.t.budget.of(maxInputs))
 	}
 	r.cmp.settle()
-}
-
-// output handles a message of the captured host.
-func (r *Replay) output(e *Event) {
-	r.scores(e)
-	r.explode(e)
-	r.cmp.output(e)
 }
 
 // explode tells the model with the captured host's dialect about ships that the

@@ -441,10 +441,11 @@ func (t *timeline) control(r *dissect.Record, e *Event) {
 			t.meet(m.ID)
 		}
 	case *transport.Goodbye:
+		id := m.ID // m does not outlive the next one
 		t.hand(c, e)
-		t.hasLeft(m.ID)
-		if m.ID != transport.HostPeer && m.ID != c.Peer {
-			t.endRemoved(m.ID)
+		t.hasLeft(id)
+		if id != transport.HostPeer && id != c.Peer {
+			t.endRemoved(id)
 		}
 		return
 	case *transport.Boot:

@@ -59,7 +59,7 @@ func TestExploded(t *testing.T) {
 	r.begin()
 	ship, other, c := wire.FirstObject(1), wire.FirstObject(2), &Client{}
 	explosion := r.t.bodies.write(msg.OpHostEvent, &msg.HostEvent{Event: event.Event{Class: event.ClassExploding, Code: event.CodeObjectExploding, Dest: ship}})
-	r.output(&Event{Kind: Output, Client: c, Type: transport.Standard, Op: msg.OpHostEvent, Body: explosion, Number: 1})
+	r.play(&Event{Kind: Output, Client: c, Type: transport.Standard, Op: msg.OpHostEvent, Body: explosion, Number: 1})
 	for id, want := range map[wire.ObjectID]bool{ship: true, other: false} {
 		body := r.t.bodies.write(msg.OpObjectCreate, &msg.ObjectCreate{Slot: 1, Object: msg.Object{Class: msg.ClassShip, ID: id, Species: 1}})
 		x := &expect{to: c, src: &source{Event: Event{Client: c, Op: msg.OpClientReady}}, typ: transport.Standard, op: msg.OpObjectCreate, body: body}
