@@ -459,11 +459,12 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 	}
 	class := classOf(x.typ)
 	lo, hi := c.bounds(d, x.src, class)
-	if x.reliable && !x.replica && x.copied() && (lo == firstNumber || hi == lastNumber) {
+	ordered := x.reliable && !x.replica && x.copied() && !creates(c.specOf(x))
+	if ordered && (lo == firstNumber && d.client.Adopted || hi == lastNumber) {
 		return nil
 	}
 	list := d.gots[:min(len(d.gots), maxLooked)]
-	if x.reliable && !x.replica && x.copied() {
+	if ordered {
 		list = d.leftBetween(class, lo, hi)
 	}
 	c.work.spend(len(list))
@@ -471,10 +472,8 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 		switch {
 		case g.done || x.key == g.key && !x.replica || g.Type != x.typ || g.Op != x.op || g.Reliable != x.reliable && x.copied():
 		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi):
-		case c.related(x, g):
-			if !c.actsOnArrival() || !c.across(d, class, g.Number).there {
-				return g
-			}
+		case c.related(x, g) && (!c.actsOnArrival() || !c.across(d, class, g.Number).there):
+			return g
 		}
 	}
 	return nil
@@ -521,7 +520,8 @@ func (c *comparer) retold(spec *decode.Spec, unknown bool) bool {
 
 // replaced judges a message that came in place of another one. The two may be
 // unrelated if the capture may lack a copy of the expected message and the
-// original of the other.
+// original of the other. Two ships do not share their places, so creations that
+// differ in one byte are related.
 func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	row := c.rep.Row(x.typ, x.op)
 	x.done, g.done = true, true
@@ -529,7 +529,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 		row.Matched++
 		return
 	}
-	if x.reliable {
+	if x.reliable && !(creates(c.specOf(x)) && nearly(x.body, g.Body)) {
 		if why := c.excused(d, x); why != "" {
 			if other := c.unprovoked(d, g); other != "" {
 				c.excuse(x, why)
