@@ -82,15 +82,6 @@ func (x *expect) refused() *decode.Rule {
 	return x.rule
 }
 
-// keys returns the keys of the captured messages that it can be. The second is
-// 0 if there is only one.
-func (x *expect) keys() [2]uint64 {
-	if x.changed == x.key {
-		return [...]uint64{x.key, 0}
-	}
-	return [...]uint64{x.key, x.changed}
-}
-
 // classOf returns the sequence space of a message's number.
 func classOf(typ transport.Type) int {
 	if typ == transport.Standard {
@@ -379,7 +370,7 @@ func (x *expect) spared() string {
 // await pairs an expected message with a captured one that came earlier. If
 // there is none, the message waits.
 func (c *comparer) await(d *destination, x *expect) {
-	for _, key := range x.keys() {
+	for _, key := range [...]uint64{x.key, x.changed} {
 		if g := find(d.work, d.causeless, key, func(g *got) bool { return d.fits(x, g) }); g != nil {
 			c.pair(d, x, g)
 			return
@@ -411,7 +402,9 @@ func (c *comparer) place(d *destination, g *got) {
 	i, there := l.index(g.Number)
 	switch {
 	case there && l[i].key == g.key:
-	case there: // one of the two is a retransmission with another number
+	case there && l.aliased(g.Number, l[i].key): // that one is a retransmission with another number
+		l[i] = g.place()
+	case there: // this one may be
 		l[i].torn = true
 	case c.places >= c.t.budget.of(maxPlaces) || !insert(&d.line[classOf(g.Type)], i, g.place()):
 		c.t.noted[result.LimitMemory]++
@@ -626,7 +619,7 @@ func (d *destination) tidy(l *load) {
 
 // wait adds an expected message to those that are found by their keys.
 func (d *destination) wait(x *expect) {
-	for _, key := range x.keys() {
+	for _, key := range [...]uint64{x.key, x.changed} {
 		if key > 0 {
 			d.awaited[key] = append(d.awaited[key], x)
 		}
