@@ -94,6 +94,7 @@ func classOf(typ transport.Type) int {
 type got struct {
 	*Event
 	own     *source // the latest client message with the same bytes when it came
+	again   bool    // it is a retransmission: another message has the same number
 	key     uint64
 	subject uint64
 	done    bool
@@ -403,9 +404,12 @@ func (c *comparer) place(d *destination, g *got) {
 	switch {
 	case there && l[i].key == g.key:
 	case there && l.aliased(g.Number, l[i].key): // that one is a retransmission with another number
+		for _, o := range d.gots {
+			o.again = o.again || o.Number == g.Number && o.Type == g.Type && o.key != g.key
+		}
 		l[i] = g.place()
 	case there: // this one may be
-		l[i].torn = true
+		g.again, l[i].torn = true, true
 	case c.places >= c.t.budget.of(maxPlaces) || !insert(&d.line[classOf(g.Type)], i, g.place()):
 		c.t.noted[result.LimitMemory]++
 	default:
@@ -435,7 +439,7 @@ func (c *comparer) output(e *Event) {
 		c.surplus(d, g) // it has no cause
 		return
 	}
-	g = &got{Event: e.keep(), key: g.key, own: c.inputs.find(g.key)}
+	g = &got{Event: e.keep(), key: g.key, own: c.inputs.find(g.key), again: g.again}
 	d.gots = append(d.gots, g)
 	d.causeless[g.key] = append(d.causeless[g.key], g)
 	c.load.add(len(g.Body))

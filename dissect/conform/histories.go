@@ -299,7 +299,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed
-	case g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
+	case g.again || g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
 		return whyAgain
 	case g.open && !others.here, creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
 		return whyInput
