@@ -150,15 +150,15 @@ func TestConformNeverStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = busy.Close() })
-	for _, tt := range []struct{ name, host, command, want string }{
-		{"it ends", freePort(t).String(), "echo no map; exit 7", "bcdissect: the server: no map\nbcdissect: --start: the server ended before it answered (exit status 7)\n"},
-		{"it is silent", freePort(t).String(), "exec sleep 1000", "within 1s\n"},
-		{"another program answers", busy.LocalAddr().String(), "exec sleep 1000", "is in use (address already in use); end the program that has it, or give another port\n"},
+	for _, tt := range []struct{ name, host, within, command, want string }{
+		{"it ends", freePort(t).String(), "1m", "echo no map; exit 7", "bcdissect: the server: no map\nbcdissect: --start: the server ended before it answered (exit status 7)\n"},
+		{"it is silent", freePort(t).String(), "1s", "exec sleep 1000", "within 1s\n"},
+		{"another program answers", busy.LocalAddr().String(), "1s", "exec sleep 1000", "is in use (address already in use); end the program that has it, or give another port\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var out, errs bytes.Buffer
-			code := run([]string{"conform", tt.host, "--start", tt.command, "--start-within", "1s", "--timeout", "500ms"}, cli.Streams{Out: &out, Err: &errs})
+			code := run([]string{"conform", tt.host, "--start", tt.command, "--start-within", tt.within, "--timeout", "500ms"}, cli.Streams{Out: &out, Err: &errs})
 			if code != cli.ExitSkip || !strings.HasSuffix(errs.String(), tt.want) || out.Len() > 0 {
 				t.Errorf("status %d: %s%s", code, errs.String(), out.String())
 			}
