@@ -147,7 +147,8 @@ type comparer struct {
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
 	return &comparer{
 		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst}, changes: 1,
-		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}}, blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, exploded: map[wire.ObjectID]spot{},
+		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}},
+		blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, exploded: map[wire.ObjectID]spot{},
 	}
 }
 

@@ -188,10 +188,10 @@ func (r *Replay) explode(e *Event) {
 	if !ok || m.Code != event.CodeObjectExploding {
 		return
 	}
-	if _, known := r.cmp.exploded[m.Dest]; len(r.cmp.exploded) >= r.t.budget.of(maxExplosions) {
-		r.t.noted[result.LimitMemory]++
-	} else if !known {
+	if _, known := r.cmp.exploded[m.Dest]; !known && len(r.cmp.exploded) < r.t.budget.of(maxExplosions) {
 		r.cmp.exploded[m.Dest] = spot{to: r.cmp.dest(e.Client), class: 1, number: e.Number}
+	} else if !known {
+		r.t.noted[result.LimitMemory]++
 	}
 	slot, ok := m.Dest.Slot()
 	for _, p := range r.players {

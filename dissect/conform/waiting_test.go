@@ -1,11 +1,13 @@
 package conform
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -66,5 +68,24 @@ func TestExploded(t *testing.T) {
 		if got := r.cmp.absent(x); got != want {
 			t.Errorf("object %v may be absent: %v, want %v", id, got, want)
 		}
+	}
+}
+
+// When the host tells that one player has left, another one whose leave it has not acted on stays.
+func TestTwoLeaves(t *testing.T) {
+	tl := newTimeline(msg.Catalog(), func(*Event) {})
+	var list []*Client
+	for i := range uint8(3) {
+		c := tl.add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 4000), 1)
+		c.Peer, c.admitted = i+2, true
+		goodbye := controlBody(&transport.Goodbye{ID: c.Peer})
+		c.leave = &Event{Kind: Left, Client: c, Type: transport.Disconnect, Body: goodbye, receipt: &receipt{}}
+		list = append(list, c)
+	}
+	list[2].leave = nil
+	told := controlBody(&transport.Goodbye{ID: list[0].Peer})
+	tl.control(&dissect.Record{}, &Event{Kind: Output, Client: list[2], Type: transport.Disconnect, Body: told, Number: -1})
+	if !list[0].gone || list[1].gone || list[2].gone {
+		t.Errorf("gone: %v, %v, %v; want only the first", list[0].gone, list[1].gone, list[2].gone)
 	}
 }
