@@ -294,6 +294,21 @@ func TestComeBack(t *testing.T) {
 	}
 }
 
+// TestAlteredCreation: a ship's creation with one changed bit is found even if the receiver joins, so that
+// little else shows what the host sent before.
+func TestAlteredCreation(t *testing.T) {
+	const name = "field/c21.host.pcap.gz"
+	whole := readTape(t, name)
+	for _, seed := range []uint64{2, 6} {
+		m := newMeddler(t, whole)
+		m.commit(t, "altered", 60, rand.New(rand.NewPCG(seed, 1)))
+		f := m.faulty(t)
+		if all, _, _ := m.found(name, f, f.judged(t)); all.of == 0 || all.is < all.of {
+			t.Errorf("seed %d: %v are found", seed, all)
+		}
+	}
+}
+
 func writeJudge(t *testing.T) {
 	t.Helper()
 	page, err := os.ReadFile(judgeTables)

@@ -89,3 +89,25 @@ func TestTwoLeaves(t *testing.T) {
 		t.Errorf("gone: %v, %v, %v; want only the first", list[0].gone, list[1].gone, list[2].gone)
 	}
 }
+
+// Of two messages with the same number, one has another number with the same low eight bits: the one
+// with the bytes of a message that has such a number, if there is one.
+func TestSameNumber(t *testing.T) {
+	r := New(Config{})
+	r.begin()
+	d := r.cmp.dest(&Client{})
+	place := func(number int64, key uint64) *got {
+		g := &got{Event: &Event{Client: d.client, Type: transport.Standard, Number: number}, key: key}
+		r.cmp.place(d, g)
+		d.gots = append(d.gots, g)
+		return g
+	}
+	place(1, 7)
+	old := place(1+eightBits, 7)
+	if g := place(1+eightBits, 8); !old.again || g.again || d.line[1][1].key != 8 || d.line[1][1].torn {
+		t.Errorf("the earlier message is a retransmission: %v, the later one: %v; the place has key %d", old.again, g.again, d.line[1][1].key)
+	}
+	if g := place(1, 9); !g.again || d.line[1][0].key != 7 || !d.line[1][0].torn {
+		t.Errorf("the later message is a retransmission: %v; the place has key %d", g.again, d.line[1][0].key)
+	}
+}
