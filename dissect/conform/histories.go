@@ -529,7 +529,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 		row.Matched++
 		return
 	}
-	if x.reliable && !(creates(c.specOf(x)) && nearly(x.body, g.Body)) {
+	if x.reliable && (!creates(c.specOf(x)) || !nearly(x.body, g.Body)) {
 		if why := c.excused(d, x); why != "" {
 			if other := c.unprovoked(d, g); other != "" {
 				c.excuse(x, why)
