@@ -5,6 +5,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
@@ -30,13 +31,21 @@ type Client struct {
 	dismissed moment   // when the host told others that it has left
 	leave     *Event   // its leave, as long as the host has not acted on it
 	quit      int      // frame of the leave
+	left      moment   // when it first sent a leave, also if it was gone by then
 	ended     moment   // when the client was gone
+	quiet     bool     // it counts as gone only because the host was silent
 
-	seen         moment // when it sent its latest datagram
-	lastFromHost moment // when the host last sent it a datagram
-	taken        moment // when the host last acknowledged one of its messages
-	spoken       moment // when it last sent a numbered message
-	after        int    // number of its numbered messages since taken
+	seen         moment         // when it sent its latest datagram
+	lastFromHost moment         // when the host last sent it a datagram
+	taken        moment         // when the host last acknowledged one of its messages
+	spoken       moment         // when it last sent a numbered message
+	after        int            // number of its numbered messages since taken
+	still        int            // number of its messages since it was dismissed
+	signs        int            // number of signs that what it sends reaches the host
+	held         bool           // the host sent it something again, so that it may wait with other messages
+	heldAt       int            // number of signs then
+	served       int            // frame of the latest datagram of the host to it, while it was not held
+	heard        measure.Trials // its messages without numbers that the host passes on. They fail if nobody got a copy.
 
 	to    *destination // the host's messages to it, nil before the first
 	entry *source      // message with which it entered the game, or the last step before that

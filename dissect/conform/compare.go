@@ -29,8 +29,10 @@ type source struct {
 	spots   []spot        // places of the messages that it caused
 	index   int32         // index of the input, counted from the start of the capture
 	matched int32         // number of copies that came
+	key     uint64        // key of its copies, 0 if there are none
 	object  wire.ObjectID // object that it creates
 	shared  bool          // another client has sent the same
+	counted bool          // it counts in what is heard of its client
 }
 
 // A spot is the place of one of the host's numbered messages.
@@ -42,6 +44,21 @@ type spot struct {
 	sure   bool
 }
 
+// An end of a ship is what first shows it: the host's message about the
+// explosion, or the client's message that the ship is gone.
+type end struct {
+	told spot
+	by   *source
+}
+
+// before reports whether the ship may have been gone in a frame.
+func (e *end) before(frame int) bool {
+	if e.by != nil {
+		return e.by.Frame <= frame
+	}
+	return !e.told.to.later(atNumber(e.told.to.line[1], e.told.number), frame)
+}
+
 // An expect is a message that a model sent to a client, and that the captured
 // host should also have sent.
 type expect struct {
@@ -50,9 +67,11 @@ type expect struct {
 	src     *source
 	body    []byte
 	alt     *expect      // the other model's message that replaces it
+	tally   *tally       // the unreliable messages that are judged together with it, nil if it has a number
 	rule    *decode.Rule // rule by which a host that protects its players changes or drops the message
 	changed uint64       // key of the changed message, 0 if it does not come
 	subject uint64
+	signs   [2]int // signs of the author, and when the receiver was served, up to the cause
 	why     string // reason why it is not required
 
 	by       model
@@ -109,7 +128,7 @@ const (
 	maxPlaces       = 3 << 17
 	maxInputs       = 1 << 13
 	maxDestinations = 2 * maxClients
-	maxExplosions   = 1 << 13
+	maxEnds         = 1 << 13
 	sourcePlaces    = 4 // a client's message takes as much memory as this number of places
 )
 
@@ -141,14 +160,14 @@ type comparer struct {
 	ended     bool                        // all messages have come
 	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 	passed    [2][]align.Element          // buffers that lookAcross reuses
-	exploded  map[wire.ObjectID]spot      // where the host first said that a ship explodes
+	ends      map[wire.ObjectID]end       // of ships
 }
 
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
 	return &comparer{
 		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst}, changes: 1,
 		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}},
-		blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, exploded: map[wire.ObjectID]spot{},
+		blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, ends: map[wire.ObjectID]end{},
 	}
 }
 
@@ -283,7 +302,7 @@ func (c *comparer) expected(by model, s *sent) {
 	}
 	x := expect{
 		to: s.to, by: by, src: c.src, typ: s.Type, op: s.op, body: s.Body,
-		reliable: s.Reliable, priority: s.Priority,
+		reliable: s.Reliable, priority: s.Priority, signs: [2]int{c.src.Client.signs, s.to.served},
 	}
 	x.replica = creates(c.specOf(&x)) && x.src.Client == x.to
 	x.key = c.key(x.typ, x.reliable, x.priority, x.body)
@@ -326,6 +345,7 @@ func (c *comparer) settle() {
 			c.rep.Row(x.typ, x.op).Expected++
 		}
 		if x.copied() {
+			x.src.key = x.key
 			c.inputs.add(x.key, x.src, c.t.budget.of(maxInputs))
 		}
 		if x.why == "" {
@@ -532,8 +552,15 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		d.newest = max(d.newest, x.src.index)
 	}
 	row := c.rep.Row(x.typ, x.op)
+	if x.tally != nil {
+		x.tally.came++
+	}
 	if x.copied() {
-		if x.src.matched++; x.src.matched == 1 && x.by == dialectModel {
+		if x.src.matched++; x.src.matched == 1 && x.src.counted {
+			x.src.Client.heard.Failed--
+			x.src.Client.signs++
+		}
+		if x.src.matched == 1 && x.by == dialectModel {
 			c.rep.Break(result.Passed, x.typ, x.op, x.src.Frame, true)
 		}
 		c.returns[x.op] = c.returns[x.op] || x.src.Client == x.to
@@ -641,6 +668,9 @@ func (c *comparer) finish(lossy bool) {
 	c.rates.lossy = lossy || c.t.lossy()
 	for _, d := range c.order {
 		d.onArrival = c.actsOnArrival()
+		for _, o := range c.t.order {
+			d.doubtCrossed(o.said)
+		}
 	}
 	markAmbiguous := func() {
 		c.tidy()

@@ -69,6 +69,9 @@ func (s *session) misdeeds() {
 		double.SendBody(s.now, false, update(wire.FirstObject(kirk.Slot), n))
 		kirk.SendBody(s.now, false, update(wire.FirstObject(kirk.Slot), n))
 		s.run(50 * time.Millisecond)
+		if n%2 == 0 {
+			s.chat("and") // the line works
+		}
 	}
 	s.create(s.join("Late", false))
 	s.chat("two")

@@ -96,7 +96,8 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	} else if x.reliable {
 		c.missing(x)
 	} else {
-		c.doubtMissing(&c.rates.tally(group{x.src.Client, x.to, x.op}).lost, x, whyUnreliable)
+		x.tally.lose(x)
+		c.doubtMissing(&x.tally.lost, x, whyUnreliable)
 	}
 }
 
@@ -296,7 +297,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 		return ""
 	case c.actsOnArrival() && (g.Type == transport.Connect || own != nil && own.receipt != nil && own.receipt.twice || c.actsAgain(d, g) || others.there && own == nil || g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.Client)):
 		return whyDoubled
-	case own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
+	case others.crossed, own != nil && own.Client != d.client && c.crosses(d, own, class), c.createdLate(d, g), g.standard() && g.Op == msg.OpSettings && c.crowded(d.client),
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed
 	case g.again || g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
@@ -372,7 +373,10 @@ func (c *comparer) lacksCause(d *destination, g *got) bool {
 			continue
 		}
 		lo, hi := d.numbersOf(class, a, g.Number, c.actsOnArrival())
-		if c.actsOnArrival() { // this message or the next may be a retransmission
+		switch {
+		case hi <= lo: // one of them looks like another message
+			lo, hi = firstNumber, lastNumber
+		case c.actsOnArrival(): // this message or the next may be a retransmission
 			lo = firstNumber
 		}
 		if a == d.client {

@@ -58,6 +58,7 @@ func (t *timeline) renew(c *Client) {
 	}
 	for _, o := range append(quiet, old) {
 		t.end(o, PutOut)
+		o.quiet = old.given != c.given
 	}
 	t.note("A new run of the host begins at frame %d, or it had dropped %v without a message.", t.now.frame, old)
 }

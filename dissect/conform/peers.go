@@ -273,12 +273,13 @@ func mostly(g *align.Grid) bool {
 
 // others are the other clients' counterparts of a message.
 type others struct {
-	lack  []*destination // clients that certainly lack it, or a message near it with the same bytes
-	at    []int          // places of these messages
-	here  bool           // a client certainly lacks it
-	there bool           // another client has it
-	have  int            // number of clients that have it, and lack none near it
-	cause *source        // the client's message of which one of the counterparts is a copy, nil if none is known
+	lack    []*destination // clients that certainly lack it, or a message near it with the same bytes
+	at      []int          // places of these messages
+	here    bool           // a client certainly lacks it
+	there   bool           // another client has it
+	crossed bool           // a counterpart, or a message near it with the same bytes, is a copy of a message that may have crossed the client's join or leave
+	have    int            // number of clients that have it, and lack none near it
+	cause   *source        // the client's message of which one of the counterparts is a copy, nil if none is known
 }
 
 // few reports whether at least as many clients certainly lack a message as have
@@ -307,10 +308,15 @@ func (c *comparer) across(d *destination, class int, number int64) (all others) 
 			continue
 		}
 		v := c.view(d, o)
-		if all.here = all.here || v[i] == noCounterpart; v[i] >= 0 && o.line[1][v[i]].copied {
-			all.cause = cmp.Or(all.cause, o.line[1][v[i]].src)
+		if all.here = all.here || v[i] == noCounterpart; v[i] >= 0 {
+			near := o.line[1][max(0, int(v[i])-maxNear):min(int(v[i])+maxNear+1, len(o.line[1]))]
+			all.there, all.crossed = true, all.crossed || slices.ContainsFunc(near, func(p place) bool {
+				return p.key == l[i].key && p.copied && p.src.Client != d.client && c.crosses(d, p.src, class)
+			})
+			if o.line[1][v[i]].copied {
+				all.cause = cmp.Or(all.cause, o.line[1][v[i]].src)
+			}
 		}
-		all.there = all.there || v[i] >= 0
 		lacks := func(k int) bool { return v[k] == noCounterpart && l[k].key == l[i].key && !l[k].judged }
 		switch k := d.work.seek(max(0, i-maxNear), 1, min(i+maxNear+1, len(l)), lacks); {
 		case k >= 0:

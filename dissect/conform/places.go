@@ -214,6 +214,16 @@ func (d *destination) markAmbiguous() {
 // doubt marks the messages with a key as possibly others with the same bytes.
 func (d *destination) doubt(key uint64) { d.doubtful[key] = true }
 
+// doubtCrossed marks the messages that may be copies of what another client sent
+// before the client entered, since that may have reached the host afterwards.
+func (d *destination) doubtCrossed(said []*source) {
+	for _, s := range said {
+		if e := d.client.entry; e != nil && !d.onArrival && s.Frame < e.Frame && (s.uncertain() || s.receipt.acked > e.Frame) {
+			d.doubt(s.key)
+		}
+	}
+}
+
 // agrees reports whether the place of a message to the client is the one that
 // another client's messages suggest.
 func (d *destination) agrees(s *source, number int64, class int) bool {

@@ -36,8 +36,10 @@ type group struct {
 // A tally counts the messages of a group.
 type tally struct {
 	group
-	all    int     // expected unreliable messages
+	came   int     // unreliable messages that came
 	lost   doubted // unreliable messages that did not come
+	apart  int     // of these, how many cannot have been lost in the same interruption of the line
+	signs  [2]int  // those of the latest of them
 	extra  doubted // unreliable messages without a cause
 	unseen doubted // numbered copies that did not come, but may have a number that the capture lacks
 }
@@ -71,8 +73,20 @@ func (r *rates) tally(g group) *tally {
 
 // expected counts an expected unreliable message.
 func (r *rates) expected(x *expect) {
-	r.tally(group{x.src.Client, x.to, x.op}).all++
+	x.tally = r.tally(group{x.src.Client, x.to, x.op})
 	r.of[x.op]++
+	if heard := &x.src.Client.heard; !x.src.counted {
+		x.src.counted, heard.Of, heard.Failed = true, heard.Of+1, heard.Failed+1
+	}
+}
+
+// lose counts a message that did not come. An interruption of the line takes
+// all messages until something comes through again, on both ways.
+func (t *tally) lose(x *expect) {
+	if now, old := x.signs, t.signs; t.apart == 0 || now[0] > old[0] && now[1] > old[1] {
+		t.apart++
+	}
+	t.signs = x.signs
 }
 
 const whyUnreliable = "it is unreliable, and the line loses about as many"
@@ -127,6 +141,13 @@ func (r *rates) loses() (part float64) {
 	return min(1, part)
 }
 
+// against returns the negative logarithm of the probability that a line that
+// loses this share of messages explains the lost ones. Each that came may be
+// followed by an interruption.
+func (t *tally) against(part float64) float64 {
+	return measure.Trials{Of: max(t.came, t.apart), Failed: t.apart}.Against(part)
+}
+
 // likely reports whether a line that loses this share of messages explains why
 // lost messages of n are missing.
 func likely(lost, n int, part float64) bool {
@@ -138,10 +159,18 @@ func likely(lost, n int, part float64) bool {
 // the capture has no copy with that opcode at all.
 func (c *comparer) settleRates() {
 	r, part := &c.rates, c.rates.loses()
+	best, none := map[group]float64{}, [256]float64{} // how sure it is that none came: by author, since all receivers share the line to the host, and in all
+	for _, t := range r.order {
+		if g, by := (group{from: t.from, op: t.op}), t.against(part); t.came == 0 && by > max(best[g], adding) {
+			none[t.op] += by - best[g]
+			best[g] = by
+		}
+	}
 	for _, t := range r.order {
 		row := c.rep.Row(transport.Standard, t.op)
 		t.unseen.judge(row.Matched+row.Explained > 0 || likely(t.unseen.n, t.unseen.n, part))
-		t.lost.judge(likely(t.lost.n, t.all, part))
+		by := t.against(part)
+		t.lost.judge(by < sure && (t.came > 0 || by < adding || none[t.op] < sure))
 		lacking := r.lossy || c.t.repeated > 0 || r.of[t.op] > 0 // otherwise the capture lacks no message with the opcode
 		t.extra.judge(lacking && likely(t.extra.n, r.of[t.op]+t.extra.n, part))
 	}

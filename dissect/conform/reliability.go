@@ -17,6 +17,10 @@ const (
 	adding = 4.0
 )
 
+// goesOn is the number of messages of a client that show that it is still there,
+// as a leave is repeated less often.
+const goesOn = 6
+
 // findings judges how the host handles numbers and acknowledgements. The
 // argument line has the losses on the line to each client.
 func (t *timeline) findings(line []measure.Loss) (list []result.Finding) {
@@ -48,11 +52,14 @@ func about(kind string, number int64, c *Client, frame int) result.Finding {
 // retransmissions.
 func (t *timeline) dismissedWhileActive(c *Client) bool {
 	at := c.dismissed
-	if at.frame == 0 || c.Adopted || c.given == 0 || c.after <= len(rounds) || c.lastFromHost.frame > at.frame {
+	if at.frame == 0 || c.Adopted || c.given == 0 || c.after == 0 || c.seen.since(at) < arq.AllWaits && c.still < goesOn {
+		return false
+	}
+	if c.left.frame > 0 && c.left.since(at) < arq.FirstInterval { // the capture may have it late
 		return false
 	}
 	unacknowledged := func(r *receipt) bool { return r != nil && r.again > 0 && r.acked < r.last }
-	return c.seen.frame > at.frame && c.seen.time.Sub(at.time) > arq.FirstInterval && at.since(c.lastFromHost) < arq.FirstInterval && at.since(c.taken) < arq.SilenceLimit && !slices.ContainsFunc(c.got[1].of[:], unacknowledged)
+	return c.seen.since(at) > arq.FirstInterval && at.since(c.lastFromHost).Abs() < arq.FirstInterval && at.since(c.taken) < arq.AllWaits && !slices.ContainsFunc(c.got[1].of[:], unacknowledged)
 }
 
 // ignoredAcks judges whether the host retransmits messages with numbers in a
@@ -71,7 +78,7 @@ func (t *timeline) ignoredAcks(span int, losses []measure.Loss) []result.Finding
 		for _, below := range c.got[1].acks[:span] {
 			line.Of, line.Failed = line.Of+below.first.Of, line.Failed+below.first.Failed
 		}
-		y, most := &c.got[1].acks[span], line.Most()
+		y, most := &c.got[1].acks[span], min(line.Most(), c.heard.Most())
 		if y.more.Failed+y.first.Failed == 0 {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -188,11 +189,7 @@ func (r *Replay) explode(e *Event) {
 	if !ok || m.Code != event.CodeObjectExploding {
 		return
 	}
-	if _, known := r.cmp.exploded[m.Dest]; !known && len(r.cmp.exploded) < r.t.budget.of(maxExplosions) {
-		r.cmp.exploded[m.Dest] = spot{to: r.cmp.dest(e.Client), class: 1, number: e.Number}
-	} else if !known {
-		r.t.noted[result.LimitMemory]++
-	}
+	r.ends(m.Dest, end{told: spot{to: r.cmp.dest(e.Client), number: e.Number}})
 	slot, ok := m.Dest.Slot()
 	for _, p := range r.players {
 		if ok && p.model == dialectModel {
@@ -201,14 +198,29 @@ func (r *Replay) explode(e *Event) {
 	}
 }
 
+// ends records the end of a ship, if it is the first sign of it.
+func (r *Replay) ends(ship wire.ObjectID, e end) {
+	if _, known := r.cmp.ends[ship]; !known && len(r.cmp.ends) < r.t.budget.of(maxEnds) {
+		r.cmp.ends[ship] = e
+	} else if !known {
+		r.t.noted[result.LimitMemory]++
+	}
+}
+
 // begun makes an event the cause of what the models send.
 func (r *Replay) begun(e *Event) {
 	r.index++
 	s := &source{Event: *e, index: r.index}
-	if s.Body = nil; !e.standard() {
+	switch s.Body = nil; {
+	case !e.standard():
 		s.Number = -1
-	} else if creates(r.t.bodies.specOf(e)) {
+	case creates(r.t.bodies.specOf(e)):
 		s.object, _ = createdBy(r.t.bodies.game(e.Body))
+		delete(r.cmp.ends, s.object)
+	case e.Op == msg.OpDestroyObject:
+		if m, ok := r.t.bodies.game(e.Body).(*msg.DestroyObject); ok {
+			r.ends(m.Object, end{by: s})
+		}
 	}
 	r.cmp.src = s
 }

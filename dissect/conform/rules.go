@@ -77,8 +77,8 @@ func (c *comparer) actsAgain(d *destination, g *got) bool {
 }
 
 // absent reports whether a ship may not have been in the game when the host told
-// a newcomer of the ships. Its creation may have come later, it may have exploded
-// before, and the order of a leave and the newcomer's message is unknown.
+// a newcomer of the ships. Its creation may have come later, it may have been
+// gone before, and the order of a leave and the newcomer's message is unknown.
 func (c *comparer) absent(x *expect) bool {
 	if x.copied() || !creates(c.specOf(x)) {
 		return false
@@ -88,10 +88,15 @@ func (c *comparer) absent(x *expect) bool {
 		return false
 	}
 	told := max(x.src.Frame, x.to.settled)
-	end, exploded := c.exploded[ship]
+	for _, p := range x.src.spots { // the answers that came
+		if i, ok := p.to.line[p.class].index(p.number); ok && p.to.client == x.to {
+			told = max(told, int(p.to.line[p.class][i].frame))
+		}
+	}
+	end, gone := c.ends[ship]
 	slot, known := ship.Slot()
 	own := c.inputs.find(x.key)
-	return own != nil && own.uncertain() || exploded && !end.to.later(atNumber(end.to.line[1], end.number), told) || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
+	return own != nil && own.uncertain() || gone && end.before(told) || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.Frame <= told
 	})
 }

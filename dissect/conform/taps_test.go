@@ -47,6 +47,7 @@ type tapped struct {
 	ways  map[netip.AddrPort]*[2]way // by client: to the host, and to the client
 	gone  map[netip.AddrPort]bool
 	tapes [len(tapNames)]tape
+	dead  func(c *carried, part int) bool // parts of lines on which nothing comes through for a while
 }
 
 func (g *tapped) Now() time.Time              { return g.now }
@@ -76,7 +77,14 @@ func (g *tapped) Send(local netip.AddrPort, datagram []byte) error {
 // sends records a datagram at the place where its way begins.
 func (g *tapped) sends(c carried, place int, w *way) {
 	g.note(place, c)
-	w[0].Send(g.now, c, len(c.payload))
+	g.send(w, 0, c)
+}
+
+// send sends a datagram on a part of its way.
+func (g *tapped) send(w *way, part int, c carried) {
+	if g.dead == nil || !g.dead(&c, part) {
+		w[part].Send(g.now, c, len(c.payload))
+	}
 }
 
 // note records a datagram at a place.
@@ -95,7 +103,7 @@ func (g *tapped) carry(w *way, place int) (c carried, ok bool) {
 		}
 		for range r.Copies {
 			g.note(1, c)
-			w[1].Send(g.now, c, len(c.payload))
+			g.send(w, 1, c)
 		}
 	}
 	if c, _, ok = w[1].Receive(g.now); ok {
@@ -170,6 +178,11 @@ var pairings = []pairing{
 // playTapped lets bots play. A seed decides everything.
 func playTapped(tb testing.TB, p pairing, line string, seed, seconds int) *tapped {
 	tb.Helper()
+	return playInterrupted(tb, p, line, seed, seconds, nil)
+}
+
+func playInterrupted(tb testing.TB, p pairing, line string, seed, seconds int, dead func(g *tapped, c *carried, part int) bool) *tapped {
+	tb.Helper()
 	both, err := impair.Parse([]string{fmt.Sprintf("%s,seed=%d", line, seed)})
 	if err != nil {
 		tb.Fatal(err)
@@ -180,6 +193,9 @@ func playTapped(tb testing.TB, p pairing, line string, seed, seconds int) *tappe
 	g := &tapped{
 		now: time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC), host: relay.NewHost(cfg), addr: netip.MustParseAddrPort("192.0.2.1:22101"),
 		both: both, ways: map[netip.AddrPort]*[2]way{}, gone: map[netip.AddrPort]bool{},
+	}
+	if dead != nil {
+		g.dead = func(c *carried, part int) bool { return dead(g, c, part) }
 	}
 	if _, err := bots.Run(g, bots.Options{Bots: 2 + seed%5, Seed: uint64(seed), For: time.Duration(seconds) * time.Second, Dialect: p.players}); err != nil {
 		tb.Fatal(err)

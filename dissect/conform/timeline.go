@@ -162,7 +162,9 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 	}
 	receipt := t.follow(r, c)
 	if r.Dir == dissect.ToHost {
-		c.seen = t.now
+		if c.seen = t.now; c.dismissed.frame > 0 {
+			c.still++
+		}
 		t.fromClient(r, c, receipt)
 		return
 	}
@@ -185,7 +187,7 @@ func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
 // capture is adopted, unless it sends only acknowledgements, or leaves.
 func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	c := t.clients[addr]
-	if c != nil {
+	if c != nil && (!c.quiet || r.Dir == dissect.ToHost || r.Number == 0) {
 		return c
 	}
 	if typ := r.Transport.Type; typ != transport.Standard && typ != transport.NameChange && typ != transport.Connect {
@@ -323,7 +325,13 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	case r.Repeat:
 		t.repeated++
 	case h.Type == transport.Acknowledge:
-		c.got[class(h)].acknowledged(r)
+		if c.got[class(h)].acknowledged(r).once() && c.signs > c.heldAt {
+			c.held = false
+		}
+	}
+	leaves := h.Type == transport.Disconnect || h.Type == transport.Leave
+	if leaves && c.left.frame == 0 {
+		c.left = t.now
 	}
 	if c.gone {
 		return
@@ -342,7 +350,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	e.receipt, e.Body = receipt, bytes.Clone(e.Body)
 	e.Broken = receipt != nil && receipt.broken
 	e.Foreign = c.spoke && r.Peer != c.given && r.Peer != transport.UnassignedPeer
-	if h.Type == transport.Disconnect || h.Type == transport.Leave {
+	if leaves {
 		e.Kind = Left
 	} else if !c.Adopted && r.Peer != transport.UnassignedPeer { // it has received the accept
 		t.admit(c)
@@ -382,6 +390,11 @@ func (t *timeline) hand(c *Client, e *Event) {
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	c.lastFromHost = t.now
+	if r.Repeat {
+		c.held, c.heldAt = true, c.signs
+	} else if !c.held {
+		c.served = t.now.frame
+	}
 	if c.Adopted {
 		t.admit(c)
 	}
@@ -420,7 +433,9 @@ func (t *timeline) acknowledged(r *dissect.Record, c *Client) {
 	c.taken, c.after = t.now, 0
 	h := &r.Transport
 	if receipt := c.sent[class(h)].acknowledged(r); receipt != nil && !h.Fragment {
-		c.shown = max(c.shown, receipt.frame)
+		if c.shown = max(c.shown, receipt.frame); receipt.once() {
+			c.signs++
+		}
 	}
 	if c.leave != nil && c.leave.receipt.acknowledged() {
 		t.leaves(c.leave)

@@ -37,6 +37,10 @@ type receipt struct {
 
 func (r *receipt) acknowledged() bool { return r.acked > 0 || r.want != 0 && r.got&r.want == r.want }
 
+// once reports whether the message is known, and neither it nor its
+// acknowledgement was sent again.
+func (r *receipt) once() bool { return r != nil && !r.twice }
+
 // after reports whether the host may have received the message after one that
 // was sent later. The order of the acknowledgements decides, if it is known.
 func (r *receipt) after(later *receipt) bool {
