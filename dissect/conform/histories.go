@@ -85,7 +85,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	}
 	if why := c.excused(d, x); why != "" {
 		if (why == whyHole || why == whyOpen || why == whyCrossed) && x.copied() && c.arrived(x.src) {
-			c.doubtMissing(&c.rates.tally(group{op: x.op}).unseen, x, why)
+			c.rates.doubt(&c.rates.tally(group{op: x.op}).unseen, len(x.body), func() { c.excuse(x, why) }, func() { c.missing(x) })
 		} else {
 			c.excuse(x, why)
 		}
@@ -97,7 +97,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.missing(x)
 	} else {
 		x.tally.lose(x)
-		c.doubtMissing(&x.tally.lost, x, whyUnreliable)
+		c.rates.doubt(&x.tally.lost, len(x.body), func() { c.excuse(x, whyUnreliable) }, func() { c.missing(x) })
 	}
 }
 
@@ -267,7 +267,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 		c.t.noted[result.LimitSearch]++
 		c.incomparable(g, whySearch)
 	case !g.Reliable && !c.returned(d, g):
-		c.doubtExtra(g)
+		c.rates.doubt(&c.rates.tally(group{op: g.Op}).extra, len(g.Body), func() { c.incomparable(g, whyInput) }, func() { c.extra(g.Client, g) })
 	default:
 		c.extra(d.client, g)
 	}
@@ -542,7 +542,7 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 			}
 		}
 	}
-	c.differs(x, g, false)
+	c.differs(x, g)
 }
 
 // simulated reports whether a message updates the subsystems of a ship. No host

@@ -27,8 +27,10 @@ func TestLimitNotes(t *testing.T) {
 	to := &Client{}
 	d := r.cmp.dest(to)
 	for range maxDoubted + 3 {
-		r.cmp.doubtExtra(&got{Event: &Event{Client: to, Number: -1}})
-		r.cmp.doubtMissing(&r.cmp.rates.tally(group{}).lost, &expect{src: &source{Event: Event{Client: to}, matched: 1}, to: to}, whyUnreliable)
+		g, x := &got{Event: &Event{Client: to, Number: -1}}, &expect{src: &source{Event: Event{Client: to}, matched: 1}, to: to}
+		t := r.cmp.rates.tally(group{})
+		r.cmp.rates.doubt(&t.extra, 0, func() { r.cmp.incomparable(g, whyInput) }, func() { r.cmp.extra(to, g) })
+		r.cmp.rates.doubt(&t.lost, 0, func() { r.cmp.excuse(x, whyUnreliable) }, func() { r.cmp.missing(x) })
 	}
 	for range maxGroups + 5 {
 		r.cmp.rates.tally(group{from: &Client{}})

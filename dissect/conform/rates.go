@@ -22,8 +22,8 @@ const (
 
 // doubted are messages that are judged together.
 type doubted struct {
-	n      int                    // number of messages, of which some wait for their verdict
-	settle []func(explained bool) // for each that waits
+	n      int         // number of messages, of which some wait for their verdict
+	settle [][2]func() // for each that waits: what excuses it, and what blames the host
 }
 
 // A group is the messages with an opcode from one client to another, or from
@@ -91,38 +91,16 @@ func (t *tally) lose(x *expect) {
 
 const whyUnreliable = "it is unreliable, and the line loses about as many"
 
-// doubt adds a message to those that are judged together. The argument settle
-// judges it when it is known whether the network explains all of them.
-func (r *rates) doubt(all *doubted, size int, settle func(explained bool)) {
+// doubt adds a message to those that are judged together. Of the functions, one is
+// called when it is known whether the network explains all of them.
+func (r *rates) doubt(all *doubted, size int, excuse, blame func()) {
 	all.n++
 	if r.kept.messages >= maxDoubted || r.kept.bytes+size > maxDoubtedBytes {
 		r.more++
 		return
 	}
 	r.kept.add(size)
-	all.settle = append(all.settle, settle)
-}
-
-// doubtMissing adds a message that did not come.
-func (c *comparer) doubtMissing(all *doubted, x *expect, why string) {
-	c.rates.doubt(all, len(x.body), func(explained bool) {
-		if explained {
-			c.excuse(x, why)
-		} else {
-			c.missing(x)
-		}
-	})
-}
-
-// doubtExtra adds an unreliable message without a cause.
-func (c *comparer) doubtExtra(g *got) {
-	c.rates.doubt(&c.rates.tally(group{op: g.Op}).extra, len(g.Body), func(explained bool) {
-		if explained {
-			c.incomparable(g, whyInput)
-		} else {
-			c.extra(g.Client, g)
-		}
-	})
+	all.settle = append(all.settle, [...]func(){excuse, blame})
 }
 
 // loses returns an upper bound of the share of messages that the line loses on
@@ -179,6 +157,10 @@ func (c *comparer) settleRates() {
 // judge judges messages. The network may explain all of them or none.
 func (d *doubted) judge(explained bool) {
 	for _, settle := range d.settle {
-		settle(explained)
+		if explained {
+			settle[0]()
+		} else {
+			settle[1]()
+		}
 	}
 }

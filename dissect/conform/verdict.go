@@ -84,7 +84,7 @@ func (c *comparer) differ(d result.Difference, want, have []byte) {
 }
 
 // differs counts a message that came in place of another one.
-func (c *comparer) differs(x *expect, g *got, byRate bool) {
+func (c *comparer) differs(x *expect, g *got) {
 	detail, what := "", "sent otherwise"
 	if x.reliable != g.Reliable || x.priority != g.Priority {
 		detail = fmt.Sprintf("reliable is %t and priority %t, not %t and %t", g.Reliable, g.Priority, x.reliable, x.priority)
@@ -102,7 +102,7 @@ func (c *comparer) differs(x *expect, g *got, byRate bool) {
 		what = fmt.Sprintf("changed, first in byte %d", at)
 	}
 	c.blamed[blame{x.to.Addr, x.src.Frame, x.op}] = true
-	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what, ByRate: byRate}, x.body, g.Body)
+	c.differ(result.Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, Type: x.typ, To: x.to.Addr, Detail: detail, What: what}, x.body, g.Body)
 }
 
 func byteAt(b []byte, i int) string {
