@@ -54,6 +54,9 @@ type ObjectCreate struct {
 	Object
 }
 
+// Created implements [Creation].
+func (m *ObjectCreate) Created() (id wire.ObjectID, slot uint8) { return m.ID, m.Slot }
+
 // Walk implements [decode.Message].
 func (m *ObjectCreate) Walk(c *decode.Codec) {
 	c.U8("slot", &m.Slot, "player slot of the owner; without meaning for the host's own objects")
@@ -96,6 +99,9 @@ type ObjectCreateTeam struct {
 	Player uint8
 	Object
 }
+
+// Created implements [Creation].
+func (m *ObjectCreateTeam) Created() (id wire.ObjectID, slot uint8) { return m.ID, m.Slot }
 
 // Walk implements [decode.Message].
 func (m *ObjectCreateTeam) Walk(c *decode.Codec) {
@@ -221,6 +227,9 @@ type ObjectCreateOpenBC struct {
 
 // Reset prepares the message for reuse.
 func (m *ObjectCreateOpenBC) Reset() { *m = ObjectCreateOpenBC{Subsystems: m.Subsystems[:0]} }
+
+// Created implements [Creation].
+func (m *ObjectCreateOpenBC) Created() (id wire.ObjectID, slot uint8) { return m.ID, m.Slot }
 
 // Walk implements [decode.Message].
 func (m *ObjectCreateOpenBC) Walk(c *decode.Codec) {

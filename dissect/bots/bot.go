@@ -283,10 +283,9 @@ func (b *bot) deliver(now time.Time, m *relay.Message) {
 		switch t := b.run.decoder.Read(msg.Catalog().Lookup(op), m.Body, decode.Undecided, nil).Message.(type) {
 		case *msg.Chat:
 			b.run.lineReceived(now, b, string(t.Text))
-		case *msg.ObjectCreateTeam:
-			b.meets(t.ID)
-		case *msg.ObjectCreateOpenBC:
-			b.meets(t.ID)
+		case msg.Creation:
+			id, _ := t.Created()
+			b.meets(id)
 		case *msg.DestroyObject:
 			if slot, ok := t.Object.Slot(); ok && b.targets[slot] == t.Object {
 				b.targets[slot] = 0

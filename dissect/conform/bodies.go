@@ -81,19 +81,6 @@ func (b *bodies) control(typ transport.Type, body []byte) decode.Message {
 	return nil
 }
 
-// createdBy returns the object that a message creates.
-func createdBy(m decode.Message) (id wire.ObjectID, ok bool) {
-	switch m := m.(type) {
-	case *msg.ObjectCreate:
-		return m.ID, true
-	case *msg.ObjectCreateTeam:
-		return m.ID, true
-	case *msg.ObjectCreateOpenBC:
-		return m.ID, true
-	}
-	return 0, false
-}
-
 // name returns the name in the body of a NameChange, or "" if there is none.
 func (b *bodies) name(body []byte) wire.Untrusted {
 	if m, ok := b.control(transport.NameChange, body).(*transport.Identity); ok {

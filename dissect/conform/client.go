@@ -31,7 +31,6 @@ type Client struct {
 	dismissed moment   // when the host told others that it has left
 	leave     *Event   // its leave, as long as the host has not acted on it
 	quit      int      // frame of the leave
-	left      moment   // when it first sent a leave, also if it was gone by then
 	ended     moment   // when the client was gone
 	quiet     bool     // it counts as gone only because the host was silent
 

@@ -44,21 +44,6 @@ type spot struct {
 	sure   bool
 }
 
-// An end of a ship is what first shows it: the host's message about the
-// explosion, or the client's message that the ship is gone.
-type end struct {
-	told spot
-	by   *source
-}
-
-// before reports whether the ship may have been gone in a frame.
-func (e *end) before(frame int) bool {
-	if e.by != nil {
-		return e.by.Frame <= frame
-	}
-	return !e.told.to.later(atNumber(e.told.to.line[1], e.told.number), frame)
-}
-
 // An expect is a message that a model sent to a client, and that the captured
 // host should also have sent.
 type expect struct {
@@ -160,14 +145,14 @@ type comparer struct {
 	ended     bool                        // all messages have come
 	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
 	passed    [2][]align.Element          // buffers that lookAcross reuses
-	ends      map[wire.ObjectID]end       // of ships
+	ends      map[wire.ObjectID]int       // frames that first show that a ship is gone: that it explodes, or its player's message
 }
 
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
 	return &comparer{
 		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst}, changes: 1,
 		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}},
-		blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, ends: map[wire.ObjectID]end{},
+		blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, ends: map[wire.ObjectID]int{},
 	}
 }
 

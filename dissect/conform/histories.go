@@ -283,7 +283,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 	l := d.line[class]
 	others := c.across(d, class, g.Number)
 	own, few := cmp.Or(others.cause, c.own(g)), others.few(d)
-	_, creates := createdBy(c.t.bodies.game(g.Body))
+	_, creates := c.t.bodies.game(g.Body).(msg.Creation)
 	switch {
 	case !c.ended && g.Number >= 0:
 		return whyEarly

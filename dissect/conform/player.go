@@ -107,12 +107,10 @@ func (p *player) join(e *Event) {
 	}
 	p.hand(e, arq.Message{Type: transport.Connect, Body: body})
 	p.host.Hear(e.Time, c.Addr) // the client uses the id that it is given
-	for _, round := range rounds {
-		if c.Adopted {
+	if c.Adopted {
+		for _, round := range rounds {
 			p.hand(e, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpChecksumResponse, emptyAnswer(round))})
 		}
-	}
-	if c.Adopted {
 		p.hand(e, arq.Message{Type: transport.Standard, Reliable: true, Body: p.bodies.write(msg.OpClientReady, &msg.ClientReady{})})
 	}
 }

@@ -55,9 +55,6 @@ func (t *timeline) dismissedWhileActive(c *Client) bool {
 	if at.frame == 0 || c.Adopted || c.given == 0 || c.after == 0 || c.seen.since(at) < arq.AllWaits && c.still < goesOn {
 		return false
 	}
-	if c.left.frame > 0 && c.left.since(at) < arq.FirstInterval { // the capture may have it late
-		return false
-	}
 	unacknowledged := func(r *receipt) bool { return r != nil && r.again > 0 && r.acked < r.last }
 	return c.seen.since(at) > arq.FirstInterval && at.since(c.lastFromHost).Abs() < arq.FirstInterval && at.since(c.taken) < arq.AllWaits && !slices.ContainsFunc(c.got[1].of[:], unacknowledged)
 }

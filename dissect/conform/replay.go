@@ -189,7 +189,7 @@ func (r *Replay) explode(e *Event) {
 	if !ok || m.Code != event.CodeObjectExploding {
 		return
 	}
-	r.ends(m.Dest, end{told: spot{to: r.cmp.dest(e.Client), number: e.Number}})
+	r.ends(m.Dest, e.Frame)
 	slot, ok := m.Dest.Slot()
 	for _, p := range r.players {
 		if ok && p.model == dialectModel {
@@ -199,9 +199,9 @@ func (r *Replay) explode(e *Event) {
 }
 
 // ends records the end of a ship, if it is the first sign of it.
-func (r *Replay) ends(ship wire.ObjectID, e end) {
+func (r *Replay) ends(ship wire.ObjectID, frame int) {
 	if _, known := r.cmp.ends[ship]; !known && len(r.cmp.ends) < r.t.budget.of(maxEnds) {
-		r.cmp.ends[ship] = e
+		r.cmp.ends[ship] = frame
 	} else if !known {
 		r.t.noted[result.LimitMemory]++
 	}
@@ -211,15 +211,15 @@ func (r *Replay) ends(ship wire.ObjectID, e end) {
 func (r *Replay) begun(e *Event) {
 	r.index++
 	s := &source{Event: *e, index: r.index}
-	switch s.Body = nil; {
-	case !e.standard():
+	if s.Body = nil; !e.standard() {
 		s.Number = -1
-	case creates(r.t.bodies.specOf(e)):
-		s.object, _ = createdBy(r.t.bodies.game(e.Body))
-		delete(r.cmp.ends, s.object)
-	case e.Op == msg.OpDestroyObject:
-		if m, ok := r.t.bodies.game(e.Body).(*msg.DestroyObject); ok {
-			r.ends(m.Object, end{by: s})
+	} else if creates(r.t.bodies.specOf(e)) || e.Op == msg.OpDestroyObject {
+		switch m := r.t.bodies.game(e.Body).(type) {
+		case msg.Creation:
+			s.object, _ = m.Created()
+			delete(r.cmp.ends, s.object)
+		case *msg.DestroyObject:
+			r.ends(m.Object, e.Frame)
 		}
 	}
 	r.cmp.src = s

@@ -80,13 +80,11 @@ func (c *comparer) actsAgain(d *destination, g *got) bool {
 // a newcomer of the ships. Its creation may have come later, it may have been
 // gone before, and the order of a leave and the newcomer's message is unknown.
 func (c *comparer) absent(x *expect) bool {
-	if x.copied() || !creates(c.specOf(x)) {
+	m, ok := c.t.bodies.game(x.body).(msg.Creation)
+	if !ok || x.copied() {
 		return false
 	}
-	ship, ok := createdBy(c.t.bodies.game(x.body))
-	if !ok {
-		return false
-	}
+	ship, _ := m.Created()
 	told := max(x.src.Frame, x.to.settled)
 	for _, p := range x.src.spots { // the answers that came
 		if i, ok := p.to.line[p.class].index(p.number); ok && p.to.client == x.to {
@@ -96,7 +94,7 @@ func (c *comparer) absent(x *expect) bool {
 	end, gone := c.ends[ship]
 	slot, known := ship.Slot()
 	own := c.inputs.find(x.key)
-	return own != nil && own.uncertain() || gone && end.before(told) || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
+	return own != nil && own.uncertain() || gone && end <= told || known && slices.ContainsFunc(c.t.order, func(o *Client) bool {
 		return o.Slot == slot && o.exit != nil && o.exit.index > x.src.index && o.exit.Frame <= told
 	})
 }

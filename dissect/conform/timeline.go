@@ -330,10 +330,10 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 		}
 	}
 	leaves := h.Type == transport.Disconnect || h.Type == transport.Leave
-	if leaves && c.left.frame == 0 {
-		c.left = t.now
-	}
 	if c.gone {
+		if leaves && t.now.since(c.dismissed) < arq.FirstInterval { // the capture had it late
+			c.dismissed = moment{}
+		}
 		return
 	}
 	e, ok := t.eventOf(r, c, Input)

@@ -398,10 +398,9 @@ func (c *Client) game(now time.Time, body []byte) {
 		if m.Player == c.ID && c.Phase == ClientJoining {
 			c.Phase = ClientPlaying
 		}
-	case *msg.ObjectCreateTeam:
-		c.ships[m.ID] = true
-	case *msg.ObjectCreateOpenBC:
-		c.ships[m.ID] = true
+	case msg.Creation:
+		id, _ := m.Created()
+		c.ships[id] = true
 	case *msg.VerifyEnterSet:
 		if c.Ask && !c.ships[m.Object] {
 			c.Say(now, msg.OpRequestObject, &msg.RequestObject{Object: m.Object})

@@ -84,12 +84,9 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		}
 	case *msg.Team:
 		p.team, p.hasTeam = t.Team, true
-	case *msg.ObjectCreate:
-		h.store(p, t.Slot, object{id: uint32(t.ID), body: clone(), departs: departs})
-	case *msg.ObjectCreateTeam:
-		h.store(p, t.Slot, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
-	case *msg.ObjectCreateOpenBC:
-		h.store(p, t.Slot, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
+	case msg.Creation:
+		id, slot := t.Created()
+		h.store(p, slot, object{id: uint32(id), ship: op == msg.OpObjectCreateTeam, body: clone(), departs: departs})
 	}
 	if op == msg.OpClientReady {
 		h.ready(p)

@@ -52,15 +52,11 @@ func (h *Host) ownerSlot(spec *decode.Spec, body []byte) (slot uint8, ok bool) {
 	if len(res.Rest)+1 >= len(body) { // even the slot is missing
 		return 0, false
 	}
-	switch m := res.Message.(type) {
-	case *msg.ObjectCreate:
-		return m.Slot, true
-	case *msg.ObjectCreateTeam:
-		return m.Slot, true
-	case *msg.ObjectCreateOpenBC:
-		return m.Slot, true
+	m, ok := res.Message.(msg.Creation)
+	if ok {
+		_, slot = m.Created()
 	}
-	return 0, false
+	return slot, ok
 }
 
 // spokenBy returns a line of chat with another author.
