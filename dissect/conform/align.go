@@ -276,7 +276,6 @@ func release(list, others []align.Element) {
 // place of the former.
 func (c *comparer) take(d *destination, author *Client, wants map[*source]*expect, strays map[int]*stray, a *alignment) {
 	l, found := d.line[1], map[uint64][]*got{}
-	c.changes++
 	for _, e := range a.grid.X {
 		if s := author.said[e.Index]; a.known && e.Pair >= 0 && !e.Wild && wants[s] == nil {
 			s.leave(d)

@@ -39,9 +39,7 @@ type source struct {
 type spot struct {
 	to     *destination
 	number int64
-	sureAt int32 // value of changes when it was determined whether the spot is certain
 	class  uint8
-	sure   bool
 }
 
 // An expect is a message that a model sent to a client, and that the captured
@@ -140,7 +138,6 @@ type comparer struct {
 	sums      sums
 	simulates bool // the host sends its own updates that move ships
 	work      work
-	changes   int32                       // number of changes to the causes of messages
 	blamed    map[blame]bool              // messages that a reported difference is about
 	ended     bool                        // all messages have come
 	sayers    map[uint64][]netip.AddrPort // by key: the clients whose messages were passed on
@@ -150,7 +147,7 @@ type comparer struct {
 
 func newComparer(t *timeline, rep *result.Report, judge model, both bool) *comparer {
 	return &comparer{
-		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst}, changes: 1,
+		judge: judge, both: both, t: t, rep: rep, seed: maphash.MakeSeed(), work: work{allowed: stepsFirst},
 		rates: rates{by: map[group]*tally{}}, sums: sums{shares: map[share][]*scored{}, sure: map[share]bool{}},
 		blamed: map[blame]bool{}, inputs: inputs{map[uint64]*source{}}, ends: map[wire.ObjectID]int{},
 	}
@@ -525,7 +522,6 @@ func (c *comparer) rematch(d *destination) {
 // borrowed until the call returns.
 func (c *comparer) pair(d *destination, x *expect, g *got) {
 	x.done, g.done = true, true
-	c.changes++
 	x.body = nil
 	if g.Number >= 0 && (!x.copied() || x.src != x.src.Client.entry) { // copies of entries look alike
 		class := classOf(g.Type)
@@ -661,7 +657,6 @@ func (c *comparer) finish(lossy bool) {
 		c.tidy()
 		for _, d := range c.order {
 			d.markAmbiguous()
-			c.changes++
 		}
 	}
 	markAmbiguous()

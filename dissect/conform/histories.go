@@ -218,15 +218,10 @@ func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) 
 // sureSpot returns the lowest and the highest number of the messages to a
 // client that an input caused, if these are certain.
 func (c *comparer) sureSpot(d *destination, s *source, class int) (lo, hi int64, ok bool) {
-	if lo, hi, ok = d.certainSpot(s, class); !ok || !c.actsOnArrival() {
-		return lo, hi, ok
+	if lo, hi, ok = d.certainSpot(s, class); ok && c.actsOnArrival() {
+		ok = d.agrees(s, lo, class) && (lo == hi || d.agrees(s, hi, class))
 	}
-	p := &s.spots[slices.IndexFunc(s.spots, func(p spot) bool { return p.to == d && int(p.class) == class })]
-	if p.sureAt != c.changes {
-		p.sureAt = c.changes
-		p.sure = d.agrees(s, lo, class) && (lo == hi || d.agrees(s, hi, class))
-	}
-	return lo, hi, p.sure
+	return lo, hi, ok
 }
 
 // inTurn reports whether the host certainly acted on one message of a client
