@@ -137,10 +137,8 @@ var noSpec decode.Spec
 // spec returns the spec of a message. Transport messages and unknown opcodes have
 // noSpec.
 func (b *bodies) spec(typ transport.Type, op decode.Opcode) *decode.Spec {
-	if typ == transport.Standard {
-		if s := b.catalog.Lookup(op); s != nil {
-			return s
-		}
+	if s := b.catalog.Lookup(op); s != nil && typ == transport.Standard {
+		return s
 	}
 	return &noSpec
 }

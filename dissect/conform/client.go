@@ -3,7 +3,6 @@ package conform
 import (
 	"time"
 
-	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/packet"
@@ -41,8 +40,7 @@ type Client struct {
 	after        int            // number of its numbered messages since taken
 	still        int            // number of its messages since it was dismissed
 	signs        int            // number of signs that what it sends reaches the host
-	held         bool           // the host sent it something again, so that it may wait with other messages
-	heldAt       int            // number of signs then
+	held         int            // after the host sent it something again, so that it may wait with other messages: number of signs that end this
 	served       int            // frame of the latest datagram of the host to it, while it was not held
 	heard        measure.Trials // its messages without numbers that the host passes on. They fail if nobody got a copy.
 
@@ -67,10 +65,7 @@ func (m moment) since(o moment) time.Duration {
 
 // bit returns the client's bit in a set of slots, or 0 if its slot is unknown.
 func (c *Client) bit() uint16 {
-	if c.Slot < 0 || c.Slot >= wire.Slots {
-		return 0
-	}
-	return 1 << c.Slot
+	return 1 << uint(c.Slot) //nolint:gosec // an unknown slot shifts all out
 }
 
 // proved reports whether the host knows that the client receives its messages:

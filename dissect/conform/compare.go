@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -226,7 +227,7 @@ func (in *inputs) add(key uint64, s *source, most int) {
 	if old := in.find(key); old != nil && old.Client != s.Client {
 		s.shared = true // several clients send it
 	}
-	in[0][key] = s
+	in[0][key], s.key = s, key
 }
 
 func (in *inputs) find(key uint64) *source { return cmp.Or(in[0][key], in[1][key]) }
@@ -257,14 +258,10 @@ func (c *comparer) normal(dst []byte, typ transport.Type, body []byte) []byte {
 }
 
 func (c *comparer) key(typ transport.Type, reliable, priority bool, body []byte) uint64 {
-	flags := byte(0)
-	if typ == transport.Standard && reliable {
-		flags |= 1
+	if c.buf = append(c.buf[:0], byte(typ)); typ == transport.Standard {
+		c.buf = strconv.AppendBool(strconv.AppendBool(c.buf, reliable), priority)
 	}
-	if typ == transport.Standard && priority {
-		flags |= 2
-	}
-	c.buf = c.normal(append(c.buf[:0], byte(typ), flags), typ, body)
+	c.buf = c.normal(c.buf, typ, body)
 	return max(maphash.Bytes(c.seed, c.buf), 1) // 0 means no key
 }
 
@@ -290,7 +287,7 @@ func (c *comparer) expected(by model, s *sent) {
 	x.key = c.key(x.typ, x.reliable, x.priority, x.body)
 	if d := s.departs; d != nil {
 		if x.rule = relay.Rules[d.Guard]; d.Spare {
-			x.why = whySpare
+			x.why = "a creation in another player's range took its place, unless the host refuses those"
 		}
 		if d.Instead != nil {
 			x.changed = c.key(x.typ, x.reliable, x.priority, d.Instead)
@@ -324,17 +321,18 @@ func (c *comparer) settle() {
 			d.newName(x.changed, &c.t.noted)
 		}
 		if x.by&c.judge != 0 {
+			c.rates.expected(x)
 			c.rep.Row(x.typ, x.op).Expected++
 		}
 		if x.copied() {
-			x.src.key = x.key
 			c.inputs.add(x.key, x.src, c.t.budget.of(maxInputs))
 		}
-		if x.why == "" {
-			x.why = x.spared()
-		}
-		if !x.reliable && x.by&c.judge != 0 {
-			c.rates.expected(x)
+		switch {
+		case x.why != "":
+		case x.src.MadeUp:
+			x.why = "the capture lacks the client's message"
+		case x.src.Client != x.to && !x.to.proved():
+			x.why = "the client had not used its id, and the host had acknowledged none of its messages"
 		}
 		if !x.done { // the other model's message has not come instead of it
 			c.await(d, x)
@@ -357,18 +355,6 @@ func alternate(step []*expect) {
 			x.alt, step[i].alt = step[i], x
 		}
 	}
-}
-
-// spared returns why the cause of a message does not oblige the host to send
-// it, or "" if it does.
-func (x *expect) spared() string {
-	switch {
-	case x.src.MadeUp:
-		return whyMadeUp
-	case x.src.Client != x.to && !x.to.proved():
-		return whyUnproved
-	}
-	return ""
 }
 
 // await pairs an expected message with a captured one that came earlier. If

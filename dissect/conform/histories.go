@@ -21,18 +21,11 @@ import (
 const (
 	whyEarly    = "too many messages waited for their counterparts, so that it is not judged"
 	whyOnlyHost = "the capture holds no message of a client"
-	whyNotTaken = "the capture does not show that the host got the message"
-	whyNotLetIn = "the capture does not show that the host had let the client into the game"
 	whyHole     = "the capture lacks a message of the host that can have been it"
 	whyOpen     = "the capture does not show what the host had sent the client before or after it"
 	whyInput    = "the capture lacks a message of a client that can have caused it"
-	whyMadeUp   = "the capture lacks the client's message"
-	whySpare    = "a creation in another player's range took its place, unless the host refuses those"
-	whyUnproved = "the client had not used its id, and the host had acknowledged none of its messages"
-	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyCrossed  = "the client came or left at about that time, and the capture does not show in which order the host got the two messages"
 	whyDoubled  = "the network may have doubled the message of the client behind the recording, and the host acts on both"
-	whyAgain    = "it may be an earlier message, sent again"
 	whyCut      = "it may have been in the cut part of a datagram"
 	whyDialect  = "OpenBC's hosts put the sender's id into it, and the capture shows not that id, or not the host's dialect"
 	whyLeave    = "hosts tell of a leave in different ways"
@@ -119,9 +112,9 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	case c.retold(c.specOf(x), s.Client.given == 0):
 		return whyDialect
 	case s.Foreign:
-		return whyForeign
+		return "its datagram bears another id than the client's: hosts differ in taking it"
 	case x.copied() && s.Client != d.client && !d.client.letIn():
-		return whyNotLetIn
+		return "the capture does not show that the host had let the client into the game"
 	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client):
 		return whyCrossed
 	case d.client.cut:
@@ -133,7 +126,7 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	case !x.reliable: // rates decide
 		return ""
 	case !c.arrived(s):
-		return whyNotTaken
+		return "the capture does not show that the host got the message"
 	}
 	if c.lacking(d, x) {
 		return ""
@@ -296,7 +289,7 @@ func (c *comparer) unprovoked(d *destination, g *got) string {
 		creates && d.client.entry != nil && d.client.entry.uncertain(): // it may have been told of the ship when it entered, too
 		return whyCrossed
 	case g.again || g.Number >= 0 && c.actsOnArrival() && c.doubtful(l, atNumber(l, g.Number)):
-		return whyAgain
+		return "it may be an earlier message, sent again"
 	case g.open && !others.here, creates && own == nil && c.t.lacks(g.Slots), c.lacksCause(d, g):
 		return whyInput
 	}

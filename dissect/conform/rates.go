@@ -71,8 +71,11 @@ func (r *rates) tally(g group) *tally {
 	return t
 }
 
-// expected counts an expected unreliable message.
+// expected counts an expected message, unless it is reliable.
 func (r *rates) expected(x *expect) {
+	if x.reliable {
+		return
+	}
 	x.tally = r.tally(group{x.src.Client, x.to, x.op})
 	r.of[x.op]++
 	if heard := &x.src.Client.heard; !x.src.counted {

@@ -162,9 +162,7 @@ func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
 	}
 	receipt := t.follow(r, c)
 	if r.Dir == dissect.ToHost {
-		if c.seen = t.now; c.dismissed.frame > 0 {
-			c.still++
-		}
+		c.seen, c.still = t.now, c.still+1
 		t.fromClient(r, c, receipt)
 		return
 	}
@@ -325,8 +323,8 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	case r.Repeat:
 		t.repeated++
 	case h.Type == transport.Acknowledge:
-		if c.got[class(h)].acknowledged(r).once() && c.signs > c.heldAt {
-			c.held = false
+		if c.got[class(h)].acknowledged(r).once() && c.signs >= c.held {
+			c.held = 0
 		}
 	}
 	leaves := h.Type == transport.Disconnect || h.Type == transport.Leave
@@ -437,8 +435,8 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	c.lastFromHost = t.now
 	if r.Repeat {
-		c.held, c.heldAt = true, c.signs
-	} else if !c.held {
+		c.held = c.signs + 1
+	} else if c.held == 0 {
 		c.served = t.now.frame
 	}
 	if c.Adopted {
@@ -564,7 +562,7 @@ func (t *timeline) endRemoved(peer uint8) {
 	t.hasLeft(peer)
 	for _, c := range t.order {
 		if c.Peer == peer && !c.gone {
-			c.dismissed = t.now
+			c.dismissed, c.still = t.now, 0
 			t.end(c, PutOut)
 		}
 	}
