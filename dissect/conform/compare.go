@@ -184,7 +184,7 @@ func (c *comparer) dest(client *Client) *destination {
 }
 
 func newDestination(client *Client, w *work) *destination {
-	return &destination{client: client, awaited: map[uint64][]*expect{}, causeless: map[uint64][]*got{}, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, scores: map[counter]count{}, work: w}
+	return &destination{client: client, awaited: map[uint64][]*expect{}, causeless: map[uint64][]*got{}, names: map[uint64]bool{}, doubtful: map[uint64]bool{}, scores: map[counter]count{}, views: map[*destination][]int32{}, work: w}
 }
 
 // forget makes room for another destination. It judges the leftover messages to
@@ -577,8 +577,7 @@ func (c *comparer) relieve() {
 		return
 	}
 	c.tidy()
-	const few = 2048
-	if c.room = 2*c.load.messages + few; !c.full(1) {
+	if c.room = 2 * (c.load.messages + 1024); !c.full(1) { // seldom if few wait
 		return
 	}
 	for _, d := range c.order {

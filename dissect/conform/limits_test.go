@@ -65,7 +65,7 @@ func TestLimitNotes(t *testing.T) {
 // Messages wait for their counterparts only as long as there is room; those that
 // came take none.
 func TestQueueIsBounded(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
+	c := newComparer(NewClients(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	wait := func(i int, done bool) {
@@ -96,7 +96,7 @@ func TestQueueIsBounded(t *testing.T) {
 // A host's own ship updates, which nothing causes, take the place of no message
 // that waits for its counterpart.
 func TestUpdatesMakeRoom(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
+	c := newComparer(NewClients(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
 	c.t.fromClients = 1
 	client := &Client{playing: true}
 	c.src = &source{Event: Event{Client: client, Kind: Input, Type: transport.Standard, Op: msg.OpChat, Number: -1}}
@@ -183,7 +183,7 @@ func TestFieldTextsAreBounded(t *testing.T) {
 
 // Losses also count for clients that are not listed, or are forgotten.
 func TestLossesOfAll(t *testing.T) {
-	tl := newTimeline(msg.Catalog(), func(*Event) {})
+	tl := NewClients(msg.Catalog(), func(*Event) {})
 	add := func(n, lost int) {
 		c := tl.add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}), 4000), n)
 		c.gone = true

@@ -44,9 +44,6 @@ func (c *comparer) lookAcross(d, o *destination) {
 	var both views
 	for k, to := range [...]*destination{d, o} {
 		both[k] = slices.Repeat([]int32{unknownCounterpart}, len(to.line[1]))
-		if to.views == nil {
-			to.views = map[*destination][]int32{}
-		}
 	}
 	d.views[o], o.views[d] = both[0], both[1]
 	if c.work.over() {
@@ -262,13 +259,8 @@ func (v *views) take(a *alignment) {
 // mostly reports whether the capture lacks so much of two lists (a fifth) that
 // the rest can be paired in many ways.
 func mostly(g *align.Grid) bool {
-	wild := 0
-	for _, e := range slices.Concat(g.X, g.Y) {
-		if e.Wild {
-			wild++
-		}
-	}
-	return 5*wild > len(g.X)+len(g.Y)
+	wild := slices.DeleteFunc(slices.Concat(g.X, g.Y), func(e align.Element) bool { return !e.Wild })
+	return 5*len(wild) > len(g.X)+len(g.Y)
 }
 
 // others are the other clients' counterparts of a message.

@@ -73,7 +73,7 @@ func New(cfg Config) *Replay {
 	}
 	r := &Replay{cfg: cfg, rep: result.New(cfg.Against, cfg.Catalog)}
 	r.told = relay.Config{Players: relay.MaxPlayers, TimeLimit: msg.Unlimited, FragLimit: msg.Unlimited} // until the host tells them
-	r.t = newTimeline(cfg.Catalog, r.event)
+	r.t = NewClients(cfg.Catalog, r.event)
 	r.t.shared = cfg.Shared
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
 	return r

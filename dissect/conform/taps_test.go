@@ -175,12 +175,35 @@ var pairings = []pairing{
 	{"openbc, mixed", relay.Config{Mode: relay.Playable, Like: decode.OpenBC}, "mixed"},
 }
 
+// gamesBegin is when all games begin.
+var gamesBegin = time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
+
 // playTapped lets bots play. A seed decides everything.
 func playTapped(tb testing.TB, p pairing, line string, seed, seconds int) *tapped {
 	tb.Helper()
 	return playInterrupted(tb, p, line, seed, seconds, nil)
 }
 
+// interruption returns what interrupts the line of one of the first three players for
+// 2 to 56 seconds: before the router, behind it or both, and in one direction or both.
+func interruption(seed int) func(g *tapped, c *carried, part int) bool {
+	r := rand.New(rand.NewPCG(uint64(seed), 77)) //nolint:gosec // a fixed seed
+	begins := gamesBegin.Add(time.Duration(15+r.IntN(30)) * time.Second)
+	ends := begins.Add(time.Duration(2+r.IntN(55)) * time.Second)
+	const both = 2
+	who, where, way := r.IntN(3), r.IntN(both+1), r.IntN(both+1)
+	return func(g *tapped, c *carried, part int) bool {
+		client, dir := c.from, impair.ToServer
+		if c.from == g.addr {
+			client, dir = c.to, impair.ToClient
+		}
+		return len(g.order) > who && client == g.order[who] && !g.now.Before(begins) && g.now.Before(ends) &&
+			(where == both || where == part) && (way == both || way == int(dir))
+	}
+}
+
+// playInterrupted lets bots play. The argument dead reports whether a datagram gets lost
+// on a part of its way, in addition to those that the line loses. It may be nil.
 func playInterrupted(tb testing.TB, p pairing, line string, seed, seconds int, dead func(g *tapped, c *carried, part int) bool) *tapped {
 	tb.Helper()
 	both, err := impair.Parse([]string{fmt.Sprintf("%s,seed=%d", line, seed)})
@@ -191,7 +214,7 @@ func playInterrupted(tb testing.TB, p pairing, line string, seed, seconds int, d
 	cfg.Random = rand.New(rand.NewPCG(uint64(seed), 2)).Uint32 //nolint:gosec // a fixed seed
 	cfg.Players, cfg.Mission, cfg.System, cfg.TimeLimit, cfg.FragLimit = 8, "Multiplayer.Episode.Mission1.Mission1", 1, msg.Unlimited, msg.Unlimited
 	g := &tapped{
-		now: time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC), host: relay.NewHost(cfg), addr: netip.MustParseAddrPort("192.0.2.1:22101"),
+		now: gamesBegin, host: relay.NewHost(cfg), addr: netip.MustParseAddrPort("192.0.2.1:22101"),
 		both: both, ways: map[netip.AddrPort]*[2]way{}, gone: map[netip.AddrPort]bool{},
 	}
 	if dead != nil {
@@ -219,15 +242,22 @@ func (p *pairing) blamed(tb testing.TB, t tape) (list []result.Difference, compa
 const badLine = "delay=40ms,jitter=20ms,reorder=2%,duplicate=1%"
 
 // lineTable returns a table of false blame for recordings of the same games at several
-// places of their bad lines.
+// places of their bad lines. The last column is about lines that are interrupted.
 func lineTable(tb testing.TB, shares []int, seeds int) (table string, total share) {
 	tb.Helper()
 	var b strings.Builder
-	cells := make([][len(tapNames)]share, len(shares))
-	for i, percent := range shares {
+	cells := make([][len(tapNames)]share, len(shares)+1)
+	for i := range cells {
 		for seed := 1; seed <= seeds; seed++ {
 			for _, p := range pairings {
-				g := playTapped(tb, p, fmt.Sprintf("%s,loss=%d%%", badLine, percent), seed, 30)
+				percent := 1
+				var g *tapped
+				if i < len(shares) {
+					percent = shares[i]
+					g = playTapped(tb, p, fmt.Sprintf("%s,loss=%d%%", badLine, percent), seed, 30)
+				} else {
+					g = playInterrupted(tb, p, badLine+",loss=1%", seed, 100, interruption(seed))
+				}
 				for k, t := range g.tapes {
 					list, compared := p.blamed(tb, t)
 					if compared < 50 {
@@ -246,10 +276,10 @@ func lineTable(tb testing.TB, shares []int, seeds int) (table string, total shar
 	for _, percent := range shares {
 		fmt.Fprintf(&b, " %d %% |", percent)
 	}
-	fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat("---:|", len(shares)))
+	fmt.Fprintf(&b, " interrupted |\n|---|%s\n", strings.Repeat("---:|", len(cells)))
 	for k, name := range tapNames {
 		fmt.Fprintf(&b, "| the %s |", name)
-		for i := range shares {
+		for i := range cells {
 			fmt.Fprintf(&b, " %v |", cells[i][k])
 		}
 		fmt.Fprintln(&b)
@@ -271,6 +301,8 @@ func TestTaps(t *testing.T) {
 		{"a ClientReady is lost behind the recording, and comes seconds later", badLine + ",loss=3%", 0, 20, []int{19}},
 		{"two joins cross", "delay=60ms,jitter=50ms,loss=5%,burst=4", 3, 20, []int{1}},
 		{"a client does the same again, and its copies come late", badLine + ",loss=3%", 0, 20, []int{12, 14}},
+		{"one of several messages with the same bytes waits for an earlier number until another player has joined", badLine + ",loss=5%", 3, 20, []int{44}},
+		{"what a newcomer got is a copy of what was said before it joined", badLine + ",loss=15%", 1, 20, []int{34}},
 	}
 	for _, game := range games {
 		t.Run(game.name, func(t *testing.T) {
@@ -282,6 +314,11 @@ func TestTaps(t *testing.T) {
 	if os.Getenv("BCDISSECT_LONG") == "" {
 		return
 	}
+	for seed := 1; seed <= 60; seed++ {
+		for _, p := range pairings {
+			interruptedBlameless(t, p, seed)
+		}
+	}
 	for seed := 100; seed < 120; seed++ {
 		for i, p := range pairings {
 			tapsBlameless(t, p, games[(seed+i)%len(games)].line, seed, 20)
@@ -291,7 +328,12 @@ func TestTaps(t *testing.T) {
 
 func tapsBlameless(t *testing.T, p pairing, line string, seed, seconds int) {
 	t.Helper()
-	g := playTapped(t, p, line, seed, seconds)
+	playTapped(t, p, line, seed, seconds).blameless(t, p, seed)
+}
+
+// blameless checks that the host is blamed in none of the recordings.
+func (g *tapped) blameless(t *testing.T, p pairing, seed int) {
+	t.Helper()
 	for k, tape := range g.tapes {
 		list, compared := p.blamed(t, tape)
 		if compared < 50 {
@@ -303,6 +345,22 @@ func tapsBlameless(t *testing.T, p pairing, line string, seed, seconds int) {
 	}
 }
 
+// TestInterruptedLines: a sound host is not blamed for what a player's line loses while it is
+// interrupted, nor for what it holds back from a player who acknowledges nothing. In
+// these games the host was blamed for missing updates, a ship of which a newcomer was
+// not told, and a player whom it seemed to have dropped.
+func TestInterruptedLines(t *testing.T) {
+	for _, game := range []struct{ pairing, seed int }{{0, 1}, {2, 8}, {3, 24}, {0, 33}, {3, 39}, {3, 46}, {2, 60}, {0, 80}} {
+		interruptedBlameless(t, pairings[game.pairing], game.seed)
+	}
+}
+
+func interruptedBlameless(t *testing.T, p pairing, seed int) {
+	t.Helper()
+	line := fmt.Sprintf("%s,loss=%d%%", badLine, []int{0, 1, 5}[seed%3])
+	playInterrupted(t, p, line, seed, 100, interruption(seed)).blameless(t, p, seed)
+}
+
 // TestUnknownLeaves: in a recording of one client the host tells of the leave of a player
 // who was never named before.
 func TestUnknownLeaves(t *testing.T) {
@@ -310,6 +368,26 @@ func TestUnknownLeaves(t *testing.T) {
 	list, compared := p.blamed(t, playTapped(t, *p, "delay=150ms,jitter=100ms,reorder=10%", 5, 20).tapes[2].only(5))
 	if len(list) > 0 || compared == 0 {
 		t.Errorf("%d messages are compared, and the host is blamed for %v", compared, list)
+	}
+}
+
+// TestTroubledTaps: recordings that also lack or delay frames. In one of them a player's
+// message is missing, and a later one looks like an earlier one. In the other a leave
+// comes after the host has told of it.
+func TestTroubledTaps(t *testing.T) {
+	for _, tt := range []struct {
+		line               string
+		pairing, seed, tap int
+		trouble
+	}{
+		{"delay=150ms,jitter=100ms,reorder=10%", 3, 42, 2, trouble{"lost", 0.05}},
+		{"delay=60ms,jitter=50ms,loss=5%,burst=4", 0, 32, 0, trouble{"delayed", 0.2}},
+	} {
+		p := &pairings[tt.pairing]
+		list, compared := p.blamed(t, playTapped(t, *p, tt.line, tt.seed, 20).tapes[tt.tap].after(tt.trouble, uint64(tt.seed)))
+		if len(list) > 0 || compared == 0 {
+			t.Errorf("%s, seed %d, %v: %d messages are compared, and the host is blamed for %v", p.name, tt.seed, tt.trouble, compared, list)
+		}
 	}
 }
 

@@ -71,6 +71,9 @@ const (
 	silent       = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // time without sending to active clients after which a host is silent, since they have then retransmitted twice
 )
 
+// Clients finds the clients of a host, and emits their actions as events.
+type Clients = timeline
+
 // A timeline finds the host, its clients and their messages in a capture.
 type timeline struct {
 	emit func(*Event)
@@ -83,19 +86,18 @@ type timeline struct {
 	dropped struct{ out, in int } // losses of clients that were dropped
 	bodies  *bodies
 
-	event        Event // event that is being emitted
-	clock        packet.Clock
-	now          moment
-	shared       bool
-	impostors    bool           // clients act for the ships of others
-	strangers    map[uint8]bool // ids of players without captured traffic
-	fromClients  int            // datagrams of clients
-	fromHosts    int
-	repeated     int      // retransmissions of clients
-	lastFromHost moment   // last datagram of the host
-	notes        []string // notes for the report
-	noted        result.Noted
-	budget       *budget
+	event                  Event // event that is being emitted
+	clock                  packet.Clock
+	now                    moment
+	shared                 bool
+	impostors              bool           // clients act for the ships of others
+	strangers              map[uint8]bool // ids of players without captured traffic
+	fromClients, fromHosts int            // datagrams
+	repeated               int            // retransmissions of clients
+	lastFromHost           moment         // last datagram of the host
+	notes                  []string       // notes for the report
+	noted                  result.Noted
+	budget                 *budget
 }
 
 // maxNotes is the maximum number of notes about the host's silences and
@@ -111,20 +113,13 @@ func (t *timeline) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
+// NewClients returns a finder of clients, which calls emit with each event.
+func NewClients(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
 		emit: emit, bodies: newBodies(catalog),
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, budget: &budget{},
 		clock: packet.Clock{Leap: longestPause},
 	}
-}
-
-// Clients finds the clients of a host, and emits their actions as events.
-type Clients struct{ *timeline }
-
-// NewClients returns a finder of clients, which calls emit with each event.
-func NewClients(catalog *decode.Catalog, emit func(*Event)) *Clients {
-	return &Clients{newTimeline(catalog, emit)}
 }
 
 // Record handles a record of the host's game.

@@ -14,7 +14,7 @@ import (
 
 // Messages that have come leave the lists, also behind one that has not.
 func TestDoneLeave(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
+	c := newComparer(NewClients(msg.Catalog(), func(*Event) {}), result.New(0, msg.Catalog()), stockModel, false)
 	d := c.dest(&Client{})
 	const n, key = 1000, 7
 	for i := range n {
@@ -73,7 +73,7 @@ func TestExploded(t *testing.T) {
 
 // When the host tells that one player has left, another one whose leave it has not acted on stays.
 func TestTwoLeaves(t *testing.T) {
-	tl := newTimeline(msg.Catalog(), func(*Event) {})
+	tl := NewClients(msg.Catalog(), func(*Event) {})
 	var list []*Client
 	for i := range uint8(3) {
 		c := tl.add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 4000), 1)
