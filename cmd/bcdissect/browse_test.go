@@ -29,6 +29,7 @@ func TestBrowseOnTerminal(t *testing.T) {
 	}
 
 	t.Run("80x24", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 80, 24)
 		before := x.settings()
 		x.keys(browse("stock_client.pcap"), "Enter")
@@ -68,6 +69,7 @@ func TestBrowseOnTerminal(t *testing.T) {
 	})
 
 	t.Run("several, pressed and as standard input", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 120, 40)
 		before := x.settings()
 		x.keys(browse("battle_mix.pcap.gz stock_client.pcap -Y 'name == TorpedoFire' --dir c2s"), "Enter")
@@ -93,6 +95,7 @@ func TestBrowseOnTerminal(t *testing.T) {
 	})
 
 	t.Run("marks, columns and saving", func(t *testing.T) {
+		t.Parallel()
 		dir := t.TempDir()
 		name := filepath.Join(dir, "a.pcap")
 		if err := os.WriteFile(name, fixtures.Read(t, "captures/networked_battle.pcap"), 0o600); err != nil {
@@ -137,6 +140,7 @@ func TestBrowseOnTerminal(t *testing.T) {
 	})
 
 	t.Run("cut", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 100, 24)
 		before := x.settings()
 		x.keys(browse("variants/join_flow-filecut.pcap"), "Enter")
@@ -152,6 +156,7 @@ func TestBrowseOnTerminal(t *testing.T) {
 	// However it ends.
 	for _, signal := range []string{"TERM", "INT", "HUP"} {
 		t.Run(signal, func(t *testing.T) {
+			t.Parallel()
 			x := newTerminal(t, 80, 24)
 			before := x.settings()
 			x.keys(browse("stock_client.pcap"), "Enter")

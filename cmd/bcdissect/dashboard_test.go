@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,15 +113,32 @@ func (x *terminal) settings() string {
 	})
 }
 
-// program builds the program.
+// program returns the path of the program, which is built once for all tests.
 func program(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "bcdissect")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
+
+// builtIn is the folder of the program that build has made. TestMain removes it.
+var builtIn string
+
+// build builds the program. Every user may run it: some tests give up rights.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "bcdissect")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	path := filepath.Join(dir, "bcdissect")
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", path, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, os.Chmod(dir, 0o755) //nolint:gosec // see above
+})
 
 func TestDashboardOnTerminal(t *testing.T) {
 	fixtures.System(t)
@@ -135,6 +153,7 @@ func TestDashboardOnTerminal(t *testing.T) {
 	}
 
 	t.Run("80x24", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 80, 24)
 		before := x.settings()
 		x.keys(watch("20"), "Enter")
@@ -178,6 +197,7 @@ func TestDashboardOnTerminal(t *testing.T) {
 	})
 
 	t.Run("200x50", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 200, 50)
 		before := x.settings()
 		x.keys(watch("100"), "Enter")
@@ -187,6 +207,7 @@ func TestDashboardOnTerminal(t *testing.T) {
 	})
 
 	t.Run("seek", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 100, 30)
 		before := x.settings()
 		x.keys(watch("1"), "Enter")
@@ -216,6 +237,7 @@ func TestDashboardOnTerminal(t *testing.T) {
 	// However it ends.
 	for _, signal := range []string{"TERM", "INT", "HUP"} {
 		t.Run(signal, func(t *testing.T) {
+			t.Parallel()
 			x := newTerminal(t, 80, 24)
 			before := x.settings()
 			x.keys(watch("1"), "Enter")
@@ -229,6 +251,7 @@ func TestDashboardOnTerminal(t *testing.T) {
 	}
 
 	t.Run("stdin", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 80, 24)
 		before := x.settings()
 		x.keys(fmt.Sprintf("clear; '%s' read --dashboard - <'%s'; echo status=$?", exe, capture), "Enter")
@@ -246,6 +269,7 @@ func TestDashboardOnTerminal(t *testing.T) {
 	})
 
 	t.Run("missing", func(t *testing.T) {
+		t.Parallel()
 		x := newTerminal(t, 80, 24)
 		before := x.settings()
 		x.keys(fmt.Sprintf("clear; '%s' read --dashboard none.pcap; echo status=$?", exe), "Enter")

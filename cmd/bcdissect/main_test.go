@@ -45,6 +45,7 @@ func (t tests) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(builtIn) }()
 	return t.M.Run()
 }
 
