@@ -19,7 +19,6 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 	"github.com/bcdissect/bcdissect/dissect/transport"
-	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // A chatter is a player who says something once a second and looks how long it
@@ -405,7 +404,7 @@ func TestAttacks(t *testing.T) {
 	}
 	lasts := time.Minute
 	if !long() {
-		sides, lasts = sides[:1], fixtures.More(10*time.Second, 30*time.Second)
+		sides, lasts = sides[:1], 10*time.Second
 	}
 	for _, a := range append(attacks, moreAttacks...) {
 		for _, side := range sides {

@@ -212,7 +212,7 @@ func TestTcpdump(t *testing.T) {
 	}
 	w := writer{rand.New(rand.NewPCG(22101, 6500))}
 	filters := byHand
-	random := 100
+	random := 40 // tcpdump is called for each, on each link
 	if os.Getenv("BCDISSECT_LONG") != "" {
 		random = 400
 	}
