@@ -304,7 +304,8 @@ damage: build ## run the built program over RUNS damaged captures, made with SEE
 		$(GO) test -run '^TestDamage$$' -v -count=1 -timeout 60m ./cmd/bcdissect
 
 long: ## the tests that have a long form (BCDISSECT_LONG), in that form
-	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/relay/...
+	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/match ./dissect/relay/...
+	cd docs/schema/check && BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m ./...
 	@if command -v $(CHROMIUM) >/dev/null; then \
 		$(MAKE) --no-print-directory build && cd report/page/browsertest && CHROMIUM=$(CHROMIUM) BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m ./...; \
 	else \
