@@ -569,13 +569,17 @@ func TestWebOffline(t *testing.T) {
 }
 
 // TestWebLarge opens a capture of 340,000 records, ten battles unless
-// BCDISSECT_LARGE names one, and scrolls through their list. The goals are 2.5 s
+// BCDISSECT_LARGE names one, and scrolls through their list. It runs if BCDISSECT_LONG or
+// BCDISSECT_LARGE is set. The goals are 2.5 s
 // until all is there, with two processors, and 20 ms a frame. Processor time has to
 // keep them, twice over where other work may slow the processors down, and more on
 // slower processors; the clock is logged, since it depends on what else the machine does.
 func TestWebLarge(t *testing.T) {
 	name := os.Getenv("BCDISSECT_LARGE")
 	if name == "" {
+		if os.Getenv("BCDISSECT_LONG") == "" {
+			t.Skip("measures a large capture, which takes as long as ten other tests: set BCDISSECT_LONG")
+		}
 		name = tenfold(t)
 	}
 	v := visitSite(t, 1440, 900)
