@@ -41,16 +41,21 @@ SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/... ./d
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
-# Their tests in which only one goroutine works, or the same ones as in TestJobs: reading.
-# These scripts run the program 550 times. "make nightly" runs them, too.
-ALONE ?= ^TestTapeMemory$$|^TestExamples$$|^TestScripts$$/^(usage|completion|help|opcodes|schema|locale|define|config|encode|decode|vectors|times|nothing|baseline|selection|brief|filter|diff|session|replay|read_table|anonymize|annotate|measure|network|player|loss|tshark|demo|write|tables|files)$$
+# Their tests that CI has no time for under the race detector, and every-test runs without it:
+# in the first ones and in these scripts, only one goroutine works, or the same ones as in TestJobs.
+# The scripts run the program 600 times. TestJobs then reads one capture of each form: the
+# others differ in their links and messages. "make race-all", which "make nightly" runs, has them all.
+ALONE ?= ^Test(TapeMemory|Examples|CollectLater|Damage|Minimize|FolderLinks|Documents|Texts|HostileFileNames|KnownLink|PackedCut|LongerCopy|FieldPlaces|ListIsRead|Memory|Layout|Bounds)$$|^Fuzz(Clock|Program|Columns)$$|^TestScripts$$/^($(ALONE_SCRIPTS))$$|^TestJobs$$/^($(ALONE_CAPTURES))|^Test(ThroughPcapgo|PacketDataSource)$$/^captures$$/^clear$$
+ALONE_SCRIPTS = usage|completion|help|opcodes|schema|locale|define|config|encode|decode|vectors|times|nothing|baseline|selection|brief|filter|diff|session|replay|read_table|read_json|csv|stats|logs|patterns|anonymize|annotate|measure|network|player|loss|tshark|demo|write|tables|files|wireshark_install
+ALONE_CAPTURES = join_flow-[^f]|battle_mix\.pcap\.|battle_mix-s96|opcode_coverage|two_teams|no_identity|restart|networked_battle|stock_replay
 
 # What "make windows" runs: a double click and the page, the engine for Wireshark, the installer
 # and all tests. CI has time for the page, and the tests of files, paths, sockets and whole commands.
-# Of the scripts, it runs those whose commands do more than read, compute and print.
+# Of the scripts, it runs those whose commands do more than read, compute and print. "make windows",
+# which "make nightly" runs, has the others, such as usage with 94 runs of the program.
 WINDOWS ?= -home -drops -engine -installer ./...
 WINDOWS_CI ?= -home $(addprefix ./cmd/internal/,cli control home launch partitions proxy server wireshark) ./dissect/capture/... -- -run 'TestScripts/^($(ON_WINDOWS))$$' ./cmd/bcdissect
-ON_WINDOWS ?= address|bots|completion|config|conform|extcap|files|help|live_page|locale|logs|panic|patterns|proxy|query|relay|tables|times|usage|web|wireshark|write
+ON_WINDOWS ?= address|bots|config|conform|extcap|files|live_page|locale|logs|panic|patterns|proxy|query|relay|tables|web|wireshark|write
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter

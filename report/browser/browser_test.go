@@ -221,7 +221,7 @@ func TestListIsRead(t *testing.T) {
 
 // The position of each field is the position of its bytes in the message,
 // whether the message came in one piece or in fragments.
-func TestPlaces(t *testing.T) {
+func TestFieldPlaces(t *testing.T) {
 	checked := 0
 	paths := slices.Concat(fixtures.Glob(t, "captures/*.pcap"), fixtures.Glob(t, "captures/*.pcap.gz"))
 	for _, path := range paths {
