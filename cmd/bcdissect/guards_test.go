@@ -54,7 +54,6 @@ type replayed struct {
 // and finds a change of one byte in the recording.
 func TestReplayOfGuards(t *testing.T) {
 	fixtures.System(t)
-	t.Parallel() // it waits for most of its time
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
