@@ -115,12 +115,10 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return "its datagram bears another id than the client's: hosts differ in taking it"
 	case x.copied() && s.Client != d.client && !d.client.letIn():
 		return "the capture does not show that the host had let the client into the game"
-	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client):
+	case c.absent(x), x.op == msg.OpSettings && c.crowded(d.client), !x.reliable && !d.there(s.Frame):
 		return whyCrossed
 	case d.client.cut:
 		return whyCut
-	case !x.reliable && !d.there(s.Frame):
-		return whyCrossed
 	case !x.reliable && s.Frame > min(s.Client.lastFromHost.frame, d.client.lastFromHost.frame): // the host may have ended
 		return whyOpen
 	case !x.reliable: // rates decide
