@@ -294,6 +294,7 @@ func TestHome(t *testing.T) {
 // TestHomeNamed has captures named on the command line, one of them a text: the page
 // opens the others, and says what is wrong.
 func TestHomeNamed(t *testing.T) {
+	longTest(t)
 	text := filepath.Join(t.TempDir(), "letter.txt")
 	if err := os.WriteFile(text, []byte("hello\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -225,8 +225,18 @@ func TestWebFilter(t *testing.T) {
 	}
 }
 
+// longTest skips a test unless BCDISSECT_LONG is set. The browser compiles the whole program
+// for each test, so that CI has time only for those that no other one is like.
+func longTest(t *testing.T) {
+	t.Helper()
+	if os.Getenv("BCDISSECT_LONG") == "" {
+		t.Skip("takes a quarter of a minute: set BCDISSECT_LONG")
+	}
+}
+
 // TestWebContrast reads the colours of all text in every view, dark and light.
 func TestWebContrast(t *testing.T) {
+	longTest(t)
 	v := visitSite(t, 1440, 900)
 	check := func(view string) {
 		t.Helper()
@@ -460,6 +470,7 @@ func TestWebDamaged(t *testing.T) {
 
 // TestWebSeveral opens two captures: the messages are one list, the matches a league.
 func TestWebSeveral(t *testing.T) {
+	longTest(t)
 	v := visitSite(t, 1280, 800)
 	v.drop(fixture("battle_mix.pcap.gz"), fixture("stock_client.pcap"))
 	if got := eval[int](v.tab, `document.querySelectorAll(".evenings tbody tr").length`); got != 2 {
@@ -554,6 +565,7 @@ func TestWebHostile(t *testing.T) {
 // TestWebOffline loads the page from a server that then goes away: the service
 // worker has all of it.
 func TestWebOffline(t *testing.T) {
+	longTest(t)
 	server := httptest.NewServer(http.StripPrefix("/some/folder/", http.FileServer(http.Dir(site))))
 	t.Cleanup(server.Close)
 	v := openSite(t, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/some/folder/", 1280, 800)
@@ -723,6 +735,7 @@ func tenfold(t *testing.T) string {
 
 // TestWebPhone has every view on the screen of a phone.
 func TestWebPhone(t *testing.T) {
+	longTest(t)
 	v := visitSite(t, 390, 844)
 	v.fits()
 	v.drop(fixture("battle_mix.pcap.gz"))
