@@ -270,7 +270,7 @@ kaitai: ## the messages of all fixtures, read by a parser that Kaitai Struct mak
 
 # The linter opens Go files that use C by the name that the build cache holds. Without the folder in
 # what is built, that could be a file of another clone. This flag makes each clone build those anew.
-lint lint-all: export CGO_CFLAGS := -O2 -g -I$(CURDIR)
+lint lint-all: export CGO_CFLAGS := -O2 -g '-I$(CURDIR)'
 lint: ## run the linters (.golangci.yml) over the files of this system
 	@echo "golangci-lint: $(GOLANGCI) (its first run builds it, which takes minutes)"
 	@os=$$($(GO) env GOOS); $(LINT) run --allow-parallel-runners
