@@ -34,6 +34,7 @@ type source struct {
 	object  wire.ObjectID // object that it creates
 	shared  bool          // another client has sent the same
 	counted bool          // it counts in what is heard of its client
+	until   int           // frame of its client's next message with the opcode, 0 if there is none
 }
 
 // A spot is the place of one of the host's numbered messages.
@@ -71,9 +72,7 @@ func (x *expect) finished() bool { return x.done }
 func (g *got) finished() bool    { return g.done }
 
 // copied reports whether the expected message is a copy of its cause.
-func (x *expect) copied() bool {
-	return x.src.Kind == Input && x.src.Op == x.op && x.src.Type == x.typ
-}
+func (x *expect) copied() bool { return x.src.Kind == Input && x.src.Op == x.op && x.src.Type == x.typ }
 
 // refused returns the rule by which a host that protects its players does not
 // send a message, or nil if there is none. It does not explain why one player
@@ -424,8 +423,8 @@ func (c *comparer) output(e *Event) {
 		c.pair(d, x, g)
 		return
 	}
-	if g.simulated() || c.full(2) && e.standard() && e.Op == msg.OpStateUpdate && c.hostMade(d, g) != "" {
-		c.surplus(d, g) // it has no cause
+	if g.updates(msg.DirtySubsystems) || c.full(2) && e.standard() && e.Op == msg.OpStateUpdate && c.hostMade(d, g) != "" {
+		c.surplus(d, g) // it has no cause: no host passes on updates of subsystems
 		return
 	}
 	g = &got{Event: e.keep(), key: g.key, own: c.inputs.find(g.key), again: g.again}

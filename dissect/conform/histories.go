@@ -72,7 +72,8 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviates(x, rule)
 		return
 	}
-	if g := c.instead(d, x); g != nil {
+	g := c.instead(d, x)
+	if g != nil && c.certain(x, g) {
 		c.replaced(d, x, g)
 		return
 	}
@@ -86,11 +87,10 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	}
 	if rule := c.refusal(x); rule != nil {
 		c.deviates(x, rule)
-	} else if x.reliable {
-		c.missing(x)
+	} else if !x.reliable {
+		c.lost(d, x, g)
 	} else {
-		x.tally.lose(x)
-		c.rates.doubt(&x.tally.lost, len(x.body), func() { c.excuse(x, whyUnreliable) }, func() { c.missing(x) })
+		c.missing(x)
 	}
 }
 
@@ -420,10 +420,7 @@ func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
 			continue
 		}
 		at := d.around(class, g.Number, o, nil)
-		if !at.whole() || o.unseen(class, at.from, at.till) || !o.inGame(class, at.from) {
-			continue
-		}
-		if o.count(class, g.key, at.from, at.till, a) < d.count(class, g.key, at.lo, at.hi, a) {
+		if at.whole() && !o.unseen(class, at.from, at.till) && o.inGame(class, at.from) && o.count(class, g.key, at.from, at.till, a) < d.count(class, g.key, at.lo, at.hi, a) {
 			return true
 		}
 	}
@@ -484,7 +481,7 @@ func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
 // related reports whether a captured message can be a changed form of the
 // expected one: both are about the same objects and players, and share most
 // bytes. A changed byte may be in what an unreliable message is about, if the
-// capture lacks nothing.
+// capture lacks nothing, or nothing that its author has sent since.
 func (c *comparer) related(x *expect, g *got) bool {
 	switch {
 	case x.src.Kind == Left && x.typ == transport.Standard:
@@ -496,9 +493,15 @@ func (c *comparer) related(x *expect, g *got) bool {
 	case !x.copied(): // the host's answer
 		return alike(x.body, g.Body) || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 	case !x.reliable:
-		return nearly(x.body, g.Body) && (!c.rates.lossy || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body))
+		return nearly(x.body, g.Body) && (c.certain(x, g) || x.src.Frame < g.Frame && g.Frame < x.src.until)
 	}
 	return alike(x.body, g.Body)
+}
+
+// certain reports whether a message that is related to the expected one is a
+// changed form of it. Otherwise it may be another one, of which the capture lacks the original.
+func (c *comparer) certain(x *expect, g *got) bool {
+	return x.reliable || !c.rates.lossy || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 }
 
 // retold reports whether the host may have changed the sender of a message to
@@ -531,11 +534,10 @@ func (c *comparer) replaced(d *destination, x *expect, g *got) {
 	c.differs(x, g)
 }
 
-// simulated reports whether a message updates the subsystems of a ship. No host
-// passes such a message on.
-func (g *got) simulated() bool {
+// updates reports whether a message updates a part of a ship.
+func (g *got) updates(part msg.Dirty) bool {
 	_, flags, ok := msg.UpdateHead(g.Body)
-	return ok && g.standard() && flags&msg.DirtySubsystems != 0
+	return ok && g.standard() && flags&part != 0
 }
 
 // twice reports whether the host may have received the message more than once.
@@ -543,9 +545,7 @@ func (s *source) twice() bool { return s.receipt == nil || s.receipt.twice }
 
 // uncertain reports whether the capture does not show whether or when the host
 // received the message.
-func (s *source) uncertain() bool {
-	return s.receipt == nil || s.receipt.twice || !s.receipt.acknowledged()
-}
+func (s *source) uncertain() bool { return s.twice() || !s.receipt.acknowledged() }
 
 // crowded reports whether another client came or left while a client joined.
 // The host may then have admitted them in another order.
@@ -564,8 +564,5 @@ func (c *comparer) returned(d *destination, g *got) bool {
 	if own == nil || own.Client != d.client || own.shared || own.Frame > g.Frame || g.Slots == 0 || c.returns[g.Op] {
 		return false
 	}
-	if g.Number >= 0 {
-		return !c.lacksCause(d, g)
-	}
-	return d.client.Slot >= 0 && g.Slots == 1<<d.client.Slot
+	return g.Number >= 0 && !c.lacksCause(d, g) || g.Number < 0 && g.Slots == d.client.bit()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/conform/result"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -256,6 +257,7 @@ func (m *meddler) commit(tb testing.TB, kind string, every int, r *rand.Rand) {
 		m.stops(r)
 		return
 	}
+	every = max(every, len(able)*4/3/result.MaxDifferences) // the report lists so many
 	for i := r.IntN(every); i < len(able); i += every/2 + 1 + r.IntN(every) {
 		m.fault(kind, able[i], able[i+1:], r)
 	}

@@ -118,12 +118,12 @@ func (d *destination) later(i, frame int) bool {
 // lastBefore returns the last place of a message to a client that was recorded
 // before a frame, or -1.
 func (d *destination) lastBefore(frame int) int {
-	l := d.line[1]
-	i := len(l) - 1
-	for i >= 0 && int(l[i].frame) >= frame {
-		i--
+	for i, p := range slices.Backward(d.line[1]) {
+		if int(p.frame) < frame {
+			return i
+		}
 	}
-	return i
+	return -1
 }
 
 // passedOn appends the numbered messages to a client. Messages that the other

@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"bytes"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -42,6 +44,13 @@ type tally struct {
 	signs  [2]int  // those of the latest of them
 	extra  doubted // unreliable messages without a cause
 	unseen doubted // numbered copies that did not come, but may have a number that the capture lacks
+
+	// Of all messages of a client with the opcode:
+	last    *source        // the latest
+	body    []byte         // its bytes
+	near    measure.Trials // how many differ in one byte from the one before
+	changed doubted        // those of which a form with one changed byte came, perhaps another message that the capture lacks
+	failed  measure.Trials // these, of those that did not come
 }
 
 // rates has the tallies of a host.
@@ -80,16 +89,34 @@ func (r *rates) expected(x *expect) {
 	r.of[x.op]++
 	if heard := &x.src.Client.heard; !x.src.counted {
 		x.src.counted, heard.Of, heard.Failed = true, heard.Of+1, heard.Failed+1
+		t := r.tally(group{from: x.src.Client, op: x.op})
+		if t.last != nil {
+			t.last.until = x.src.Frame
+			t.near.Of++
+			if nearly(t.body, x.body) && !bytes.Equal(t.body, x.body) {
+				t.near.Failed++
+			}
+		}
+		t.last, t.body = x.src, x.body
 	}
 }
 
-// lose counts a message that did not come. An interruption of the line takes
-// all messages until something comes through again, on both ways.
-func (t *tally) lose(x *expect) {
-	if now, old := x.signs, t.signs; t.apart == 0 || now[0] > old[0] && now[1] > old[1] {
+// lost adds an unreliable message that did not come to those that are judged. In
+// its place, g may have come.
+func (c *comparer) lost(d *destination, x *expect, g *got) {
+	all := c.rates.tally(group{from: x.src.Client, op: x.op})
+	if all.failed.Of++; g != nil {
+		all.failed.Failed, g.done = all.failed.Failed+1, true
+		c.rates.doubt(&all.changed, len(x.body)+len(g.Body), func() { c.lost(d, x, nil); c.surplus(d, g) }, func() { c.differs(x, g) })
+		return
+	}
+	// An interruption of the line takes all messages until something comes through again, on both ways.
+	t := x.tally
+	if t.apart == 0 || x.signs[0] > t.signs[0] && x.signs[1] > t.signs[1] {
 		t.apart++
 	}
 	t.signs = x.signs
+	c.rates.doubt(&t.lost, len(x.body), func() { c.excuse(x, whyUnreliable) }, func() { c.missing(x) })
 }
 
 const whyUnreliable = "it is unreliable, and the line loses about as many"
@@ -140,7 +167,16 @@ func likely(lost, n int, part float64) bool {
 // the capture has no copy with that opcode at all.
 func (c *comparer) settleRates() {
 	r, part := &c.rates, c.rates.loses()
-	best, none := map[group]float64{}, [256]float64{} // how sure it is that none came: by author, since all receivers share the line to the host, and in all
+	var changed, none [256]float64 // how sure it is that messages were changed, and that none came
+	for _, t := range r.order {
+		if t.failed.Failed > 0 {
+			changed[t.op] += t.failed.Against(t.near.Most()) - 1
+		}
+	}
+	for _, t := range r.order {
+		t.changed.judge(changed[t.op] < sure)
+	}
+	best := map[group]float64{} // by author, since all receivers share the line to the host
 	for _, t := range r.order {
 		if g, by := (group{from: t.from, op: t.op}), t.against(part); t.came == 0 && by > max(best[g], adding) {
 			none[t.op] += by - best[g]

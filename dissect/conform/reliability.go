@@ -115,11 +115,9 @@ func (t *timeline) removed(c *Client) bool {
 // the client uses it.
 func (t *timeline) neverRepeated(c *Client) *receipt {
 	last, accept := c.got[1].of[uint8(c.got[1].next-1)], c.got[0].of[0] //nolint:gosec // the low byte
-	if c.Adopted || c.letIn() || last == nil || last.again > 0 || last.acknowledged() || !c.spoke && accept != nil && accept.again > 0 {
+	if c.Adopted || c.letIn() || last == nil || last.again > 0 || last.acknowledged() || !c.spoke && accept != nil && accept.again > 0 ||
+		min(c.lastFromHost.time.Sub(last.at), c.seen.time.Sub(last.at)) <= arq.AllWaits {
 		return nil
 	}
-	if min(c.lastFromHost.time.Sub(last.at), c.seen.time.Sub(last.at)) > arq.AllWaits {
-		return last
-	}
-	return nil
+	return last
 }

@@ -188,15 +188,13 @@ func (r *Replay) explode(e *Event) {
 	if !e.standard() || e.Op != msg.OpHostEvent {
 		return
 	}
-	m, ok := r.t.bodies.game(e.Body).(*msg.HostEvent)
-	if !ok || m.Code != event.CodeObjectExploding {
-		return
-	}
-	r.ends(m.Dest, e.Frame)
-	slot, ok := m.Dest.Slot()
-	for _, p := range r.players {
-		if ok && p.model == dialectModel {
-			p.host.Exploded(slot)
+	if m, ok := r.t.bodies.game(e.Body).(*msg.HostEvent); ok && m.Code == event.CodeObjectExploding {
+		r.ends(m.Dest, e.Frame)
+		slot, ok := m.Dest.Slot()
+		for _, p := range r.players {
+			if ok && p.model == dialectModel {
+				p.host.Exploded(slot)
+			}
 		}
 	}
 }
@@ -230,10 +228,7 @@ func (r *Replay) begun(e *Event) {
 
 // scores records scores that a client receives before it is ready.
 func (r *Replay) scores(e *Event) {
-	if !r.cmp.both || !e.standard() || e.Client.isReady() || e.Client.Adopted {
-		return
-	}
-	if r.t.bodies.specOf(e).Made == decode.MadeByScores {
+	if r.cmp.both && e.standard() && !e.Client.isReady() && !e.Client.Adopted && r.t.bodies.specOf(e).Made == decode.MadeByScores {
 		r.rep.Deviate(result.RuleScores, transport.Standard, e.Op, e.Frame)
 	}
 }

@@ -129,13 +129,6 @@ func (c *comparer) reformed(x *expect) bool {
 	return true
 }
 
-// simulate records that the host sends updates of ships that do not come from
-// their players.
-func (c *comparer) simulate(g *got) {
-	_, flags, ok := msg.UpdateHead(g.Body)
-	c.simulates = c.simulates || ok && g.standard() && flags&msg.DirtyPosition != 0
-}
-
 // madeWhy are the reasons why hosts send messages unasked, by opcode.
 var madeWhy = [256]string{
 	decode.MadeBySimulation: whySimulated,
@@ -156,7 +149,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string) {
 		why = whyKick
 	case made == decode.MadeByState:
 		why = c.stateMade(g)
-	case made != decode.MadeByStock || c.t.sender != decode.OpenBC || g.simulated():
+	case made != decode.MadeByStock || c.t.sender != decode.OpenBC || g.updates(msg.DirtySubsystems):
 		why = madeWhy[made]
 	}
 	some := len(c.t.strangers) > 0

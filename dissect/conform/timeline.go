@@ -145,23 +145,13 @@ func (t *timeline) Record(r *dissect.Record) {
 	case r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect:
 		t.connect(r, addr)
 	default:
-		t.message(r, addr)
+		if c := t.client(r, addr); c != nil && r.Dir == dissect.ToHost {
+			t.fromClient(r, c, t.follow(r, c))
+		} else if c != nil {
+			t.follow(r, c)
+			t.fromHost(r, c)
+		}
 	}
-}
-
-// message handles a message or an acknowledgement.
-func (t *timeline) message(r *dissect.Record, addr netip.AddrPort) {
-	c := t.client(r, addr)
-	if c == nil {
-		return
-	}
-	receipt := t.follow(r, c)
-	if r.Dir == dissect.ToHost {
-		c.seen, c.still = t.now, c.still+1
-		t.fromClient(r, c, receipt)
-		return
-	}
-	t.fromHost(r, c)
 }
 
 // unread handles a datagram that cannot be read.
@@ -309,6 +299,7 @@ func (t *timeline) eventOf(r *dissect.Record, c *Client, kind Kind) (e *Event, o
 // fromClient handles a record of a client.
 func (t *timeline) fromClient(r *dissect.Record, c *Client, receipt *receipt) {
 	h := &r.Transport
+	c.seen, c.still = t.now, c.still+1
 	if c.Peer == 0 {
 		c.Peer = r.ClientID
 		delete(t.strangers, c.Peer)
@@ -372,14 +363,6 @@ func (t *timeline) act(e *Event) {
 	}
 }
 
-// leaver returns the id that a client's leave names.
-func (t *timeline) leaver(e *Event) uint8 {
-	if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
-		return m.ID
-	}
-	return e.Client.Peer
-}
-
 // leaves emits that a client leaves.
 func (t *timeline) leaves(e *Event) {
 	c := e.Client
@@ -391,8 +374,10 @@ func (t *timeline) leaves(e *Event) {
 // hasLeft records that the host has acted on the leave of the player with an id.
 func (t *timeline) hasLeft(peer uint8) {
 	for _, c := range t.order {
-		if c.leave != nil && (c.Peer == peer || t.leaver(c.leave) == peer) {
-			t.leaves(c.leave)
+		if e := c.leave; e != nil {
+			if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); c.Peer == peer || ok && m.ID == peer { // the id that its leave names
+				t.leaves(e)
+			}
 		}
 	}
 }

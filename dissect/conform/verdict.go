@@ -7,13 +7,12 @@ import (
 	"net/netip"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform/result"
 )
 
 // excuse counts a message that is not required.
-func (c *comparer) excuse(x *expect, why string) {
-	c.rep.Excuse(why, x.typ, x.op, x.src.Frame)
-}
+func (c *comparer) excuse(x *expect, why string) { c.rep.Excuse(why, x.typ, x.op, x.src.Frame) }
 
 // missing counts a message that the host should have sent.
 func (c *comparer) missing(x *expect) {
@@ -41,7 +40,7 @@ func (c *comparer) deviates(x *expect, rule *decode.Rule) {
 
 // incomparable counts a message of the host that cannot be compared.
 func (c *comparer) incomparable(g *got, why string) {
-	c.simulate(g)
+	c.simulates = c.simulates || g.updates(msg.DirtyPosition) // it does not come from a player
 	c.rep.Incomparable(why, g.Type, g.Op, g.Frame)
 }
 
@@ -123,9 +122,7 @@ func (c *comparer) subject(kept *uint64, body []byte) uint64 {
 }
 
 // alike reports whether two bodies have most of their bytes in common.
-func alike(a, b []byte) bool {
-	return 3*common(a, b) >= 2*max(len(a), len(b))
-}
+func alike(a, b []byte) bool { return 3*common(a, b) >= 2*max(len(a), len(b)) }
 
 // nearly reports whether two bodies differ in one byte.
 func nearly(a, b []byte) bool { return len(a) == len(b) && common(a, b) >= len(a)-1 }
