@@ -501,7 +501,7 @@ func (c *comparer) related(x *expect, g *got) bool {
 // certain reports whether a message that is related to the expected one is a
 // changed form of it. Otherwise it may be another one, of which the capture lacks the original.
 func (c *comparer) certain(x *expect, g *got) bool {
-	return x.reliable || !c.rates.lossy || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
+	return x.reliable || c.ended && !c.rates.lossy || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 }
 
 // retold reports whether the host may have changed the sender of a message to

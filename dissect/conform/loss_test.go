@@ -206,8 +206,6 @@ func TestAlteredUpdates(t *testing.T) {
 			for _, r := range whole.after(trouble{"lost", 0.1}, seed).judgedBy(t, conform.Config{Game: relay.Config{Mode: relay.Playable}}) {
 				found += r.Found
 			}
-			if seed == 0 && tt.want {
-			}
 			if (found > 0) != tt.want {
 				t.Errorf("%s, seed %d: %d differences", tt.name, seed, found)
 			}

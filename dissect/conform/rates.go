@@ -101,8 +101,8 @@ func (r *rates) expected(x *expect) {
 	}
 }
 
-// lost adds an unreliable message that did not come to those that are judged. In
-// its place, g may have come.
+// lost adds an unreliable message that did not come to those that are judged. If g
+// is not nil, it came instead, perhaps as another message.
 func (c *comparer) lost(d *destination, x *expect, g *got) {
 	all := c.rates.tally(group{from: x.src.Client, op: x.op})
 	if all.failed.Of++; g != nil {
@@ -169,12 +169,12 @@ func (c *comparer) settleRates() {
 	r, part := &c.rates, c.rates.loses()
 	var changed, none [256]float64 // how sure it is that messages were changed, and that none came
 	for _, t := range r.order {
-		if t.failed.Failed > 0 {
+		if t.failed.Failed > 0 && t.from != nil { // otherwise messages of several clients follow each other
 			changed[t.op] += t.failed.Against(t.near.Most()) - 1
 		}
 	}
 	for _, t := range r.order {
-		t.changed.judge(changed[t.op] < sure)
+		t.changed.judge(t.from == nil || changed[t.op] < sure)
 	}
 	best := map[group]float64{} // by author, since all receivers share the line to the host
 	for _, t := range r.order {
