@@ -25,9 +25,11 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # The nearest tag, or the commit, or "dev" where there is no git.
 VERSION ?= $(or $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null),dev)
 
-# The released systems, and the systems for which the linters run.
+# The released systems, the systems for which the linters run, and those for which
+# go vet does: one for each, of other processors.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 windows/386
 LINTOS ?= linux windows darwin
+VETTED ?= linux/arm64 windows/386 darwin/arm64
 
 # The version as packages compare it: 1.2.3 of the tag v1.2.3, 1.2.3~rc1 of
 # v1.2.3-rc1, 1.2.3+4.gabcdef of the fourth commit after v1.2.3, 0.0.0+abcdef
@@ -82,7 +84,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web site test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms platforms-ci windows windows-home windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross resources repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web site test system every-test kaitai acmi page-lint browser pictures ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-home windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long wiresharks judge mutation bench compare profile cover check cross resources repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -157,7 +159,7 @@ check: tidy-check api test lint vet race ## tidy, api, test, lint, vet, race: be
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet platforms-ci windows-ci race browser package-check
+ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet windows-ci race browser package-check
 ci: ## all checks before a merge, in at most 20 minutes on two processors
 	@$(STAGED)
 
@@ -220,22 +222,19 @@ race-all: CONCURRENT = ./...
 race-all: ALONE = ^$$
 race-all: race ## the same for all packages and tests
 
-vet: ## go vet for the systems of LINTOS other than this one
-	@for os in $(filter-out $(shell $(GO) env GOOS),$(LINTOS)); do \
-		echo "vet $$os"; \
-		GOOS=$$os $(GO) vet ./... || exit 1; \
+vet: ## go vet for the systems of VETTED other than this one
+	@for p in $(filter-out $(shell $(GO) env GOOS)/%,$(VETTED)); do \
+		echo "vet $$p"; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; \
 	done
 
-# Programs for users take minutes more, because of the profile. Packages that vet
-# has compiled are in the build cache.
+# Programs for users take minutes more, because of the profile. CI builds two of
+# them, and vet compiles the packages for others; "make nightly" builds all.
 platforms: ## check that the program can be built for each of PLATFORMS
-	@for p in $(filter-out $(BUILT),$(PLATFORMS)); do \
+	@for p in $(PLATFORMS); do \
 		echo "build $$p"; \
 		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -ldflags=-w -o /dev/null ./cmd/bcdissect || exit 1; \
 	done
-
-platforms-ci: BUILT = $(HOST) windows/amd64
-platforms-ci: platforms ## the same for those that package-check does not build
 
 # The tests that cannot pass under wine are in left-out.txt, with reasons.
 windows: $(if $(filter -home -drops -installer,$(WINDOWS)),build)

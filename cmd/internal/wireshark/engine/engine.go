@@ -25,7 +25,7 @@ import (
 
 // Limits of the memory that a capture takes, in bytes.
 const (
-	maxHeld        = 2 << 30   // datagrams, of which later ones are not shown
+	maxHeld        = 2e9       // datagrams, of which later ones are not shown; fits 32 bits
 	maxCheckpoints = 128 << 20 // copies of the pipeline, of which every second is dropped if they take more
 )
 
