@@ -39,9 +39,7 @@ func newUser(t *testing.T) *user {
 		t.Fatal(err)
 	}
 	u.program = filepath.Join(t.TempDir(), "bcdissect")
-	if err := os.WriteFile(u.program, b, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, u.program, b)
 	if err := os.Chmod(filepath.Dir(u.home), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -387,9 +387,7 @@ func TestCopyInterrupted(t *testing.T) {
 func TestWiresharkKilled(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	fake := filepath.Join(dir, "wireshark")
-	if err := os.WriteFile(fake, []byte("#!/bin/sh\n[ $1 = -k ] || exit 1\ntouch "+dir+"/started\nexec sleep 60\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, fake, []byte("#!/bin/sh\n[ $1 = -k ] || exit 1\ntouch "+dir+"/started\nexec sleep 60\n"))
 	cmd := exec.Command("bcdissect", "wireshark", "--program", fake, fixtures.Path("captures/join_flow.pcap"))
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "HOME="+dir)
 	if err := cmd.Start(); err != nil {
@@ -491,5 +489,16 @@ func TestConformInterrupted(t *testing.T) {
 				t.Errorf("the page: %v, %d bytes", err, len(b))
 			}
 		})
+	}
+}
+
+// writeProgram writes a file to be executed. A process that another test starts meanwhile would
+// hold it open for a moment, and the system refuses to execute a file that is open for writing.
+func writeProgram(t *testing.T, name string, data []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(name, data, 0o755); err != nil { //nolint:gosec // another user executes it
+		t.Fatal(err)
 	}
 }
