@@ -68,7 +68,6 @@ func freePort(t *testing.T) netip.AddrPort {
 // captures and logs among the fixtures. $NO_FILE and $NO_FOLDER are the system's
 // errors for a file that is not there, and for one whose folder is not.
 func TestScripts(t *testing.T) {
-	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, noFile := os.Open(missing)
 	_, noFolder := os.Create(filepath.Join(missing, "x"))

@@ -71,7 +71,7 @@ func TestProxySession(t *testing.T) {
 	if !answers(t, proxy.at) {
 		t.Error("a server browser is not answered")
 	}
-	a, b := join(t, proxy.at, 1), join(t, proxy.at, 2)
+	a, b := joinFrom(t, net.UDPAddrFromAddrPort(freePort(t)), proxy.at, 1), join(t, proxy.at, 2)
 	for _, c := range []*udpClient{a, b} {
 		if c.Phase != relaytest.Playing {
 			t.Fatalf("%s: phase %d, reason %d; want to play", c.Name, c.Phase, c.Reason)
