@@ -480,8 +480,8 @@ func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
 
 // related reports whether a captured message can be a changed form of the
 // expected one: both are about the same objects and players, and share most
-// bytes. A changed byte may be in what an unreliable message is about, if the
-// capture lacks nothing, or nothing that its author has sent since.
+// bytes. In what an unreliable message is about, a byte may have changed if the
+// capture lacks nothing, or if the message came before its author's next one.
 func (c *comparer) related(x *expect, g *got) bool {
 	switch {
 	case x.src.Kind == Left && x.typ == transport.Standard:
@@ -499,7 +499,8 @@ func (c *comparer) related(x *expect, g *got) bool {
 }
 
 // certain reports whether a message that is related to the expected one is a
-// changed form of it. Otherwise it may be another one, of which the capture lacks the original.
+// changed form of it. Otherwise it may be another one, of which the capture lacks
+// the original, and the rates decide.
 func (c *comparer) certain(x *expect, g *got) bool {
 	return x.reliable || c.ended && !c.rates.lossy || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
 }

@@ -102,7 +102,8 @@ func (r *rates) expected(x *expect) {
 }
 
 // lost adds an unreliable message that did not come to those that are judged. If g
-// is not nil, it came instead, perhaps as another message.
+// is not nil, it came instead, perhaps as another message. If it is excused as such,
+// all sums have been taken, so that it does no harm that x counts again.
 func (c *comparer) lost(d *destination, x *expect, g *got) {
 	all := c.rates.tally(group{from: x.src.Client, op: x.op})
 	if all.failed.Of++; g != nil {
